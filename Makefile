@@ -1,0 +1,56 @@
+# drossel: `make run` and `make test` are all that is ever needed.
+BUILD ?= build
+DESTDIR ?=
+ARGS ?= --policy examples/first.yaml
+
+BUILD_PACKAGES = build-essential meson ninja-build pkg-config libyaml-dev libsodium-dev libjansson-dev libpcre2-dev \
+	nginx nginx-dev libssl-dev zlib1g-dev libxml2-dev libxslt1-dev
+TEST_PACKAGES = libcmocka-dev python3 python3-pytest python3-yaml curl nghttp2-client wrk
+PACKAGES = $(BUILD_PACKAGES) $(TEST_PACKAGES)
+
+.PHONY: all deps run test test-asan test-tsan bench install format format-check clean
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) $(QUIET)
+	@mkdir -p $(BUILD)/nginx && cp -p $(BUILD)/src/nginx/*.so $(BUILD)/nginx/
+
+$(BUILD)/build.ninja:
+	meson setup $(BUILD) $(SETUP)
+
+# Installs what is missing; asks nobody, and touches nothing when nothing is.
+deps:
+	@missing=$$(for p in $(PACKAGES); do dpkg-query -W -f='$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed \
+		|| echo $$p; done); \
+	[ -z "$$missing" ] || { as=; [ "$$(id -u)" = 0 ] || as=sudo; \
+		$$as env DEBIAN_FRONTEND=noninteractive apt-get update -q && \
+		$$as env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing </dev/null; }
+
+run: deps all
+	@$(BUILD)/drossel run $(ARGS)
+
+test: deps all
+	@tests/run $(BUILD)
+
+# The unit tests under AddressSanitizer and UndefinedBehaviorSanitizer, and the table under ThreadSanitizer.
+test-asan: deps
+	@$(MAKE) --no-print-directory all BUILD=$(BUILD)-asan SETUP='-Db_sanitize=address,undefined -Db_lundef=false'
+	@tests/run $(BUILD)-asan unit
+
+test-tsan: deps
+	@$(MAKE) --no-print-directory all BUILD=$(BUILD)-tsan SETUP='-Db_sanitize=thread -Db_lundef=false'
+	@tests/run $(BUILD)-tsan unit table store
+
+bench: deps all
+	@bench/run $(BUILD)
+
+install: all
+	DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+
+format:
+	git ls-files '*.c' '*.h' | grep -v '^src/nginx/' | xargs clang-format -i
+
+format-check:
+	git ls-files '*.c' '*.h' | grep -v '^src/nginx/' | xargs clang-format --dry-run --Werror
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan

@@ -1,0 +1,67 @@
+/*
+ * One request from end to end: client, exemption, ban, matching limits, keys, charge all or nothing, merged verdict.
+ *
+ * The doors inside this project use this header; drossel.h is the same for others.  A limiter is a policy attached to a
+ * table; several may share a table (a reload makes a second one on the same table, then closes the first).
+ */
+#ifndef DROSSEL_LIMITER_H
+#define DROSSEL_LIMITER_H
+
+#include "drossel.h"
+#include "policy/policy.h"
+#include "table/table.h"
+
+struct limiter;
+
+/* Attaches a policy to a table: registers its limits.  Owns neither; both must outlive it.  NULL on failure with a message
+ * in `error`. */
+struct limiter *limiter_open(const struct policy *policy, struct table *table, char *error, size_t error_size);
+void limiter_close(struct limiter *limiter);
+
+const struct policy *limiter_policy(const struct limiter *limiter);
+struct table *limiter_table(const struct limiter *limiter);
+
+/* As drossel_check. */
+enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_request *request,
+                                  struct drossel_decision *decision);
+enum drossel_result limiter_check_batch(struct limiter *limiter, const struct drossel_request *requests, size_t count,
+                                        struct drossel_decision *decisions);
+
+/* The readable, possibly masked key of the limit that decided, as it is logged: `203.0.113.7`, `2001:db8::/64`,
+ * accounts and tokens as a short hash.  Returns the length. */
+size_t limiter_key_format(const struct limiter *limiter, const struct drossel_request *request,
+                          const struct drossel_decision *decision, char *out, size_t cap);
+
+/* ---- for `drossel explain`: the same way, told step by step; charges nothing ---- */
+
+enum limiter_why_not { LIMITER_APPLIES = 0, LIMITER_NO_CLASS, LIMITER_OTHER_DOOR, LIMITER_KEY_MISSING, LIMITER_UNLIMITED };
+
+struct limiter_explained {
+    enum limiter_why_not why;
+    uint32_t limit;              /* index into policy->limits */
+    const char *missing;         /* KEY_MISSING: which part: "token" */
+    char key[256];               /* readable key */
+    bool overridden;
+    uint64_t cost;
+    uint32_t rate_count;         /* verdicts set */
+    const struct policy_rate *rate[8];
+    struct engine_verdict verdict[8];    /* what this rate would say now */
+};
+
+/* Explains limit number `limit` for the request. */
+void limiter_explain(struct limiter *limiter, const struct drossel_request *request, uint32_t limit,
+                     struct limiter_explained *explained);
+
+/* ---- by hand ---- */
+
+/* Hash of the address as the key of a ban or of limits `by: address`. */
+struct table_key limiter_address_key(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix,
+                                     uint64_t seed);
+
+/* Bans an address for for_ns, as `drossel block`.  False if the table has no way to hold it. */
+bool limiter_ban(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix, uint64_t for_ns,
+                 uint64_t now_ns);
+/* Lifts a ban.  False if there was none. */
+bool limiter_unban(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * A store charges keys.  It knows neither rules nor HTTP.
+ *
+ * One call takes all charges of a request: every slot is held, every limit judged, and only when all that count agree is
+ * anything spent.  So a request refused by one limit spends nothing from the others, without ever rolling back.
+ */
+#ifndef DROSSEL_STORE_STORE_H
+#define DROSSEL_STORE_STORE_H
+
+#include "engine/engine.h"
+#include "table/table.h"
+
+#define STORE_CHARGES_MAX 4096
+
+struct store_charge {
+    struct table_key key;
+    const struct engine_limit *limit;
+    uint64_t cost;               /* 0 asks */
+    uint16_t limit_id;           /* registry index */
+    bool advisory;               /* its refusal stops nobody: dry run, challenge, mark */
+    uint8_t subject;             /* opaque to the store: handed to `name` */
+    struct engine_verdict verdict;   /* result */
+};
+
+struct store_batch {
+    struct store_charge *charge;
+    struct table_hold *hold;     /* as many; the caller's scratch memory */
+    uint32_t count;
+    uint64_t now_ns;
+    /* Writes the readable name of a fresh key, for tables with names; NULL: none. */
+    size_t (*name)(void *context, const struct store_charge *charge, char *out, size_t cap);
+    void *context;
+};
+
+/* Charges all or nothing.  Returns whether all charges that are not advisory were admitted.  Each charge's verdict is set.
+ * Refused: blocks start, refusals are counted where the limit wants it, nothing else is written. */
+bool store_table_charge(struct table *table, struct store_batch *batch);
+
+/* Gives a charge back to where it came from (engine_refund).  Returns how much. */
+uint64_t store_table_refund(struct table *table, const struct store_charge *charge, uint64_t mark, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,179 @@
+/*
+ * The shared table: one slot of one cache line for each key, in a file that every process maps.
+ *
+ *     file:   | header 4 KiB | registry of limits, 1 MiB | slots, 64 B each | names, 64 B each (optional) |
+ *
+ *     slot:   0  tag|limit     48 bits of the key's hash, 16 bits registry index.  0: free
+ *             8  guard         0: free, else the ticket of who is writing
+ *            12  strikes|tally engine state
+ *            16  block_end     engine state; alone decides whether the key is blocked
+ *            24  time          engine state
+ *            32  log[4]        engine state
+ *
+ * A key lives in one of the 8 slots from its home on (linear; there are 7 more slots than the capacity, so that nothing
+ * wraps).  The home is taken from one half of the 128-bit hash, the tag from the other.
+ *
+ * Who writes what.  A slot's words are written only by the holder of its guard, but for `block_end` of a block by hand
+ * or extended, which are written under the guard too.  Readers that hold no guard read tag, block_end, tag.
+ * The registry is append-only, under the file lock.  The header's clock words: see clock.c.
+ *
+ * Time to live of a guard.  The guard is taken by compare-and-swap with a ticket that is new for each taking, and freed with
+ * one store.  Who finds the same ticket for TABLE_GUARD_PATIENCE_NS takes the guard over by compare-and-swap
+ * and has the state repaired.  A live holder that was merely slow notices before it writes back: it works on a copy, and
+ * the last thing before writing is to see whether the guard is still its own.  What remains is the gap between that look and
+ * its few stores: a holder that is stopped there for the whole patience, and then goes on, may mix its words with the
+ * other's.  The state stays valid then, as every reader repairs what it cannot accept; one key may miscount once.
+ *
+ * What a process killed at any instruction leaves: at worst a held guard and a half-written slot of one key.  The next
+ * one who wants the key waits TABLE_GUARD_PATIENCE_NS, takes over, repairs.  Nobody else waits at all.
+ *
+ * Not guaranteed: that a key keeps its count when its neighbourhood is full of keys that matter more.
+ */
+#ifndef DROSSEL_TABLE_TABLE_H
+#define DROSSEL_TABLE_TABLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "engine/engine.h"
+
+#define TABLE_NEIGHBOURS 8
+#define TABLE_LIMITS_MAX 4096
+#define TABLE_NAME_BYTES 56              /* readable name of a key, without NUL */
+#define TABLE_LIMIT_NAME_BYTES 72
+#define TABLE_SUBJECT_BYTES 72
+#define TABLE_GUARD_PATIENCE_NS 2000000  /* 2 ms */
+#define TABLE_SECRET_BYTES 16            /* SipHash key */
+#define TABLE_KEYS_MIN 64
+#define TABLE_KEYS_MAX (UINT64_C(1) << 32)
+
+struct table;
+
+/* What a limit of the registry is.  Index 0 is the ban of an address. */
+struct table_limit {
+    char name[TABLE_LIMIT_NAME_BYTES];         /* of the rate: policy_rate.name */
+    char subject[TABLE_SUBJECT_BYTES];         /* policy_subject.text, cut off */
+    uint64_t seed;                             /* mixed into the subject's hash: the key's identity */
+    struct engine_spec spec;
+    uint16_t ipv6_prefix;
+};
+#define TABLE_LIMIT_BAN 0
+
+struct table_options {
+    const char *path;            /* NULL: private, in memory shared with forks only */
+    uint64_t keys;               /* slots; rounded up to a power of two */
+    bool names;
+    bool existing_only;          /* do not make it: for tools that look */
+    bool any_size;               /* take an existing table with its own size: for tools that look */
+    gid_t group;                 /* (gid_t)-1: as it comes; else the file's group when it is made */
+    uid_t owner;                 /* (uid_t)-1: as it comes */
+    uint64_t start_ns;           /* private: what its clock counts from; 0: the wall clock */
+    /* for tests: NULL is this machine's */
+    const char *boot_id;
+    int64_t (*boot_clock)(void); /* ns since boot, suspend included */
+    int64_t (*wall_clock)(void); /* ns since the Unix epoch */
+};
+
+/* Opens or makes a table.  NULL on failure, with a message in `error` that names the file, what was found and the
+ * remedy.  The table is the caller's to table_close. Never follows a symbolic link at the path's last part. */
+struct table *table_open(const struct table_options *options, char *error, size_t error_size);
+void table_close(struct table *table);
+
+/* The default path of this user: /dev/shm/drossel for root, else drossel in $XDG_RUNTIME_DIR (or /run/user/UID, or a
+ * folder of one's own in /dev/shm).  Returns its length, 0 if it does not fit. */
+size_t table_default_path(char *out, size_t cap);
+
+const char *table_path(const struct table *table);     /* "" for a private one */
+uint64_t table_keys(const struct table *table);        /* power of two */
+bool table_has_names(const struct table *table);
+size_t table_bytes(const struct table *table);
+const uint8_t *table_secret(const struct table *table);
+
+/* The table's clock: monotonic, counts through suspend, restart and reboot, near Unix time when the table was made. */
+uint64_t table_now(const struct table *table);
+
+/* Was the file shrunk under us?  Then all of it was replaced by empty memory of this process, so that nobody crashes;
+ * counting goes on, alone, until the table is opened anew. */
+bool table_is_lost(const struct table *table);
+
+/* Registers a limit, or finds the equal one.  Returns its index, or -1 when the registry is full. */
+int table_limit_register(struct table *table, const struct table_limit *limit);
+/* Number of registered limits; entries below it never change. */
+uint32_t table_limit_count(const struct table *table);
+const struct table_limit *table_limit_at(const struct table *table, uint32_t index);   /* NULL beyond the count */
+const struct engine_limit *table_engine_at(struct table *table, uint32_t index);       /* compiled; NULL if unusable */
+
+/* 128 bits that identify a key: subject hash mixed with the limit's seed. */
+struct table_key { uint64_t home, tag; };
+struct table_key table_key_mix(const uint64_t subject_hash[2], uint64_t seed);
+
+/* Fetches a key's home line ahead. */
+void table_prefetch(const struct table *table, struct table_key key);
+
+/* Is the key blocked, without a lock?  Returns the end of the block, or 0.  Cost: the slots' cache lines, no write. */
+uint64_t table_blocked_until(const struct table *table, struct table_key key, uint64_t now_ns);
+
+/* ---- one or many slots held at once ---- */
+
+struct table_hold {              /* a slot held by us; lives on the caller's stack */
+    uint64_t slot;               /* index */
+    uint32_t ticket;
+    uint16_t limit;              /* of the state as it stands: registry index */
+    bool fresh;                  /* nothing was there: `state` is zero, and the slot is claimed only on writing */
+    bool repaired;               /* taken over from a dead holder */
+    struct engine_state state;   /* a copy to work on */
+};
+
+enum table_taking { TABLE_TAKEN, TABLE_ABSENT, TABLE_BUSY };
+
+/* Takes the guard of the key's slot and copies its state, converted to `limit` if it was written under other numbers.
+ * With `insert`, an absent key gets a slot (a free one, else the victim whose loss changes least), and a fresh state.
+ * TABLE_ABSENT only without `insert`.  With `patient` false, TABLE_BUSY instead of waiting. */
+enum table_taking table_take(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, bool insert,
+                             bool patient, struct table_hold *hold);
+
+/* Waits until the guard that made table_take say TABLE_BUSY was freed, or taken over. */
+void table_wait(struct table *table, struct table_key key, uint64_t now_ns);
+
+/* Writes the copy back and frees the guard.  False if the guard had been taken from us meanwhile: nothing was written. */
+bool table_put(struct table *table, struct table_hold *hold, struct table_key key, uint16_t limit);
+
+/* Does the hold still own its guard?  For checking all of several before any is written. */
+bool table_holds(const struct table *table, const struct table_hold *hold);
+
+/* Frees the guard without writing. */
+void table_drop(struct table *table, struct table_hold *hold);
+
+/* Sets the readable name of a held slot (only where the table has names; cut to TABLE_NAME_BYTES). */
+void table_name_set(struct table *table, const struct table_hold *hold, struct table_key key, const char *name, size_t size);
+
+/* ---- for looking at it ---- */
+
+struct table_entry {
+    uint64_t slot;
+    uint16_t limit;
+    struct engine_state state;
+    struct table_key key;        /* `tag` only */
+    char name[TABLE_NAME_BYTES + 1];     /* "" without */
+};
+/* Reads the next used slot at or after `*slot` without a lock (a consistent copy or none); false at the end. */
+bool table_next(const struct table *table, uint64_t *slot, struct table_entry *entry);
+
+/* Frees the slot if it still holds this entry's key.  Waits for a writer.  True if it was freed. */
+bool table_forget(struct table *table, const struct table_entry *entry, uint64_t now_ns);
+
+/* Counters, summed over all processes since the table was made. */
+struct table_counts { uint64_t inserted, evicted_expired, evicted_live, evicted_full, evicted_blocked, taken_over; };
+void table_counts(const struct table *table, struct table_counts *counts);
+
+/* Latest end of any ban: while now is beyond it nobody needs to look for bans. */
+uint64_t table_bans_until(const struct table *table);
+void table_bans_extend(struct table *table, uint64_t until_ns);
+
+/* Are all invariants met?  For tests and `drossel show`.  Returns NULL or what is wrong (static text). */
+const char *table_validate(struct table *table, uint64_t now_ns);
+
+#endif
