@@ -80,8 +80,7 @@ static int run_block(int argc, char **argv)
     uint64_t for_ns = 0;
     if (!cli_parse(&cli_block, argc, argv, &values, &operand, &count, &code))
         return code;
-    const char *wrong =
-        policy_duration_parse((struct drossel_text) { operand[1], strlen(operand[1]) }, &for_ns);
+    const char *wrong = policy_duration_parse((struct drossel_text){ operand[1], strlen(operand[1]) }, &for_ns);
     if (wrong != NULL || for_ns == 0 || for_ns > ENGINE_PERIOD_MAX_NS)
         return cli_misuse(&cli_block, "%s: %s", operand[1], wrong != NULL ? wrong : "write from 1ms to 366d");
     hand_init(&hand, NULL, operand[0], values.limit);
@@ -95,8 +94,8 @@ static int run_block(int argc, char **argv)
     return good ? CLI_DONE : CLI_FAILED;
 }
 
-const struct cli_command cli_block = { "block", "ADDRESS FOR", "refuses an address for a while, such as 15m", options, 2, 2,
-                                       run_block };
+const struct cli_command cli_block = { "block", "KEY FOR", "refuses an address for a while, such as 15m", options, 2,
+                                       2,       run_block };
 
 static int run_unblock(int argc, char **argv)
 {
@@ -120,5 +119,6 @@ static int run_unblock(int argc, char **argv)
     return found > 0 ? CLI_DONE : CLI_FAILED;
 }
 
-const struct cli_command cli_unblock = { "unblock", "KEY", "lifts the blocks of a key and the ban of an address", options, 1,
-                                         1, run_unblock };
+const struct cli_command cli_unblock = { "unblock",  "KEY", "lifts the blocks of a key and the ban of an address",
+                                         options,    1,     1,
+                                         run_unblock };

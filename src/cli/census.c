@@ -159,5 +159,5 @@ void census_release(struct census *census)
     }
     free(census->entry);
     free(census->slot);
-    *census = (struct census) { 0 };
+    *census = (struct census){ 0 };
 }

@@ -11,15 +11,15 @@
 struct census_entry {
     char *text;
     uint64_t requests, refused, peak;
-    uint64_t *time;              /* within the window, oldest first from `head` on; NULL until a peak is asked for */
+    uint64_t *time; /* within the window, oldest first from `head` on; NULL until a peak is asked for */
     size_t head, count, cap;
 };
 
-struct census {                  /* zero: empty */
+struct census { /* zero: empty */
     struct census_entry **entry; /* in the order of appearance */
     size_t count, cap;
-    uint32_t *slot;              /* open addressing: index + 1; 0: free */
-    size_t slots;                /* power of two */
+    uint32_t *slot; /* open addressing: index + 1; 0: free */
+    size_t slots; /* power of two */
 };
 
 void census_release(struct census *census);

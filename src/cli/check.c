@@ -49,5 +49,6 @@ static int run_check(int argc, char **argv)
     return code;
 }
 
-const struct cli_command cli_check = { "check", "FILE", "says what is wrong with a policy, and what it means", options, 1, 1,
+const struct cli_command cli_check = { "check",  "FILE", "says what is wrong with a policy, and what it means",
+                                       options,  1,      1,
                                        run_check };

@@ -18,37 +18,38 @@ enum cli_exit { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 /* Values of an option that may be given several times; points into argv. */
 struct cli_list {
-    const char **item;           /* malloc'ed; freed by the end of the process */
+    const char **item; /* malloc'ed; freed by the end of the process */
     size_t count;
 };
 
 enum cli_kind {
-    CLI_FLAG,                    /* no argument; sets a bool */
-    CLI_TEXT,                    /* an argument; sets a const char * */
-    CLI_LIST                     /* an argument, any number of times; appends to a struct cli_list */
+    CLI_FLAG, /* no argument; sets a bool */
+    CLI_TEXT, /* an argument; sets a const char * */
+    CLI_LIST /* an argument, any number of times; appends to a struct cli_list */
 };
 
 /* One long option.  A table of them ends with a name of NULL. */
 struct cli_option {
-    const char *name;            /* without the dashes */
+    const char *name; /* without the dashes */
     enum cli_kind kind;
-    size_t offset;               /* of the field in the subcommand's struct */
-    const char *argument;        /* what the help calls the argument; NULL for a flag */
-    const char *help;            /* one line */
+    size_t offset; /* of the field in the subcommand's struct */
+    const char *argument; /* what the help calls the argument; NULL for a flag */
+    const char *help; /* one line */
 };
 
 struct cli_command {
     const char *name;
-    const char *operands;        /* as in the synopsis: `FILE`, `[LIMIT]` */
-    const char *summary;         /* one line */
-    const struct cli_option *options;    /* NULL: none but --help */
-    int least, most;             /* operands; most < 0: any number */
-    int (*run)(int argc, char **argv);   /* argv[0] is the command's name; calls cli_parse */
+    const char *operands; /* as in the synopsis: `FILE`, `[LIMIT]` */
+    const char *summary; /* one line */
+    const struct cli_option *options; /* NULL: none but --help */
+    int least, most; /* operands; most < 0: any number */
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name; calls cli_parse */
 };
 
 /* Every subcommand, in the order of the help; ends with NULL. */
 extern const struct cli_command *const cli_commands[];
-extern const struct cli_command cli_run, cli_check, cli_explain, cli_replay, cli_show, cli_reset, cli_block, cli_unblock;
+extern const struct cli_command cli_run, cli_check, cli_explain, cli_replay, cli_show, cli_reset, cli_block,
+    cli_unblock;
 extern const struct cli_command cli_version, cli_help;
 
 /* Reads argv by the command's table into `values`.  On success `*operand` and `*count` are what is left (argv is permuted)

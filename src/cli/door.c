@@ -6,8 +6,12 @@
 #include <string.h>
 
 static const char *const names[DROSSEL_DOOR_COUNT] = {
-    [DROSSEL_DOOR_LIBRARY] = "library", [DROSSEL_DOOR_NGINX] = "nginx", [DROSSEL_DOOR_HAPROXY] = "haproxy",
-    [DROSSEL_DOOR_REDIS] = "redis",     [DROSSEL_DOOR_PHP] = "php",     [DROSSEL_DOOR_ENVOY] = "envoy",
+    [DROSSEL_DOOR_LIBRARY] = "library",
+    [DROSSEL_DOOR_NGINX] = "nginx",
+    [DROSSEL_DOOR_HAPROXY] = "haproxy",
+    [DROSSEL_DOOR_REDIS] = "redis",
+    [DROSSEL_DOOR_PHP] = "php",
+    [DROSSEL_DOOR_ENVOY] = "envoy",
     [DROSSEL_DOOR_FORWARD_AUTH] = "forward-auth",
 };
 
@@ -32,7 +36,7 @@ struct drossel_text door_host(struct drossel_text host)
     if (end == NULL || memchr(end, ']', host.size - (size_t)(end - host.data)) != NULL)
         return host;
     if (host.data[0] != '[' && memchr(host.data, ':', (size_t)(end - host.data)) != NULL)
-        return host;    /* an IPv6 address without brackets has no port */
+        return host; /* an IPv6 address without brackets has no port */
     host.size = (size_t)(end - host.data);
     return host;
 }

@@ -16,13 +16,13 @@
 #define BLOCK_BYTES (UINT64_C(1) << 20)
 #define HEADERS_MAX 1024
 
-struct block {                   /* of the arena */
+struct block { /* of the arena */
     struct block *next;
-    size_t used, size;           /* bytes of data */
+    size_t used, size; /* bytes of data */
     char data[];
 };
 
-struct order {                   /* sorted instead of the events, which are ten times as large */
+struct order { /* sorted instead of the events, which are ten times as large */
     uint64_t t_ns;
     size_t index;
 };
@@ -30,7 +30,7 @@ struct order {                   /* sorted instead of the events, which are ten 
 struct events {
     struct block *blocks;
     struct event *event;
-    struct order *order;         /* NULL until sorted */
+    struct order *order; /* NULL until sorted */
     size_t count, cap, unparsed;
 };
 
@@ -51,7 +51,7 @@ static void *arena_take(struct events *events, size_t size)
         block = malloc(sizeof *block + bytes);
         if (block == NULL)
             return NULL;
-        *block = (struct block) { events->blocks, 0, bytes };
+        *block = (struct block){ events->blocks, 0, bytes };
         events->blocks = block;
     }
     block->used += size;
@@ -71,7 +71,7 @@ static bool keep(struct reading *reading, const char *data, size_t size, struct 
         return wrong(reading, "no memory");
     memcpy(copy, data, size);
     copy[size] = '\0';
-    *text = (struct drossel_text) { copy, size };
+    *text = (struct drossel_text){ copy, size };
     return true;
 }
 
@@ -111,7 +111,7 @@ static bool read_time(struct reading *reading)
     else if (json_is_real(value))
         seconds_format_double(json_real_value(value), text);
     else
-        snprintf(text, sizeof text, "\"%s\"", json_string_value(value));    /* digits and -:.TZ+ only: no escapes */
+        snprintf(text, sizeof text, "\"%s\"", json_string_value(value)); /* digits and -:.TZ+ only: no escapes */
     if (!keep(reading, text, strlen(text), &kept))
         return false;
     reading->event->t_text = kept.data;
@@ -138,7 +138,9 @@ static bool read_addresses(struct reading *reading)
     if (!read_address(reading, "address", &event->address) || !read_address(reading, "peer", &event->peer))
         return false;
     if (event->address.family == DROSSEL_NONE && event->peer.family == DROSSEL_NONE)
-        return wrong(reading, "neither \"address\" nor \"peer\"; write \"address\": \"203.0.113.7\", or \"peer\" with \"headers\"");
+        return wrong(
+            reading,
+            "neither \"address\" nor \"peer\"; write \"address\": \"203.0.113.7\", or \"peer\" with \"headers\"");
     return true;
 }
 
@@ -158,8 +160,7 @@ static size_t count_headers(json_t *headers)
     const char *name;
     json_t *value;
     size_t count = 0;
-    json_object_foreach(headers, name, value)
-        count += json_is_array(value) ? json_array_size(value) : 1;
+    json_object_foreach(headers, name, value) count += json_is_array(value) ? json_array_size(value) : 1;
     return count;
 }
 
@@ -178,7 +179,8 @@ static bool read_headers(struct reading *reading)
     struct drossel_header *header = arena_take(reading->events, count * sizeof *header);
     if (header == NULL)
         return wrong(reading, "no memory");
-    json_object_foreach(headers, name, value) {
+    json_object_foreach(headers, name, value)
+    {
         size_t lines = json_is_array(value) ? json_array_size(value) : 1;
         for (size_t i = 0; i < lines; i++, used++)
             if (!keep_header(reading, name, json_is_array(value) ? json_array_get(value, i) : value, &header[used]))
@@ -272,7 +274,7 @@ static bool read_line(struct events *events, const char *line, size_t size, char
     }
     json_t *object = json_loadb(line, size, JSON_ALLOW_NUL, &error);
     struct reading reading = { events, &events->event[events->count], object, "" };
-    *reading.event = (struct event) { 0 };
+    *reading.event = (struct event){ 0 };
     bool good = false;
     if (object == NULL)
         snprintf(reading.why, sizeof reading.why, "no JSON: %s at column %d; write one object a line", error.text,
@@ -360,7 +362,7 @@ bool events_sort(struct events *events)
     if (events->order == NULL)
         return false;
     for (size_t i = 0; i < events->count; i++)
-        events->order[i] = (struct order) { events->event[i].t_ns, i };
+        events->order[i] = (struct order){ events->event[i].t_ns, i };
     qsort(events->order, events->count, sizeof *events->order, compare);
     return true;
 }
@@ -382,7 +384,7 @@ const struct event *events_at(const struct events *events, size_t index)
 
 void event_request(const struct event *event, enum drossel_door door, struct drossel_request *request)
 {
-    *request = (struct drossel_request) {
+    *request = (struct drossel_request){
         .now_ns = event->t_ns,
         .peer = event->peer,
         .address = event->address,

@@ -8,13 +8,13 @@
 
 struct event {
     uint64_t t_ns;
-    const char *t_text;          /* JSON: the number, or the RFC 3339 string with its quotes */
+    const char *t_text; /* JSON: the number, or the RFC 3339 string with its quotes */
     struct drossel_address address, peer;
-    struct drossel_text method, host, path, account, token;    /* size 0: not given; path is normalised */
+    struct drossel_text method, host, path, account, token; /* size 0: not given; path is normalised */
     const struct drossel_header *headers;
     uint32_t header_count;
-    uint16_t status;             /* what the application answered; 0: unknown */
-    uint64_t extra_cost;         /* as in drossel_request */
+    uint16_t status; /* what the application answered; 0: unknown */
+    uint64_t extra_cost; /* as in drossel_request */
 };
 
 struct events;
@@ -32,7 +32,7 @@ bool events_sort(struct events *events);
 
 size_t events_count(const struct events *events);
 size_t events_unparsed(const struct events *events);
-const struct event *events_at(const struct events *events, size_t index);    /* in order once sorted */
+const struct event *events_at(const struct events *events, size_t index); /* in order once sorted */
 
 /* The event as the engine's question; its texts live as long as the events. */
 void event_request(const struct event *event, enum drossel_door door, struct drossel_request *request);

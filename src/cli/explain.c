@@ -23,11 +23,15 @@ struct explain_values {
     struct cli_list headers;
 };
 
-#define TEXT(name, argument, help) { #name, CLI_TEXT, offsetof(struct explain_values, name), argument, help }
+#define TEXT(name, argument, help)                                                                                     \
+    {                                                                                                                  \
+#name, CLI_TEXT, offsetof(struct explain_values, name), argument, help                                         \
+    }
 static const struct cli_option options[] = {
     TEXT(peer, "ADDRESS", "the other end of the connection (default 127.0.0.1)"),
     TEXT(address, "ADDRESS", "the client's address as it is, without recovery"),
-    { "header", CLI_LIST, offsetof(struct explain_values, headers), "'NAME: VALUE'", "a header line; may be given again" },
+    { "header", CLI_LIST, offsetof(struct explain_values, headers), "'NAME: VALUE'",
+      "a header line; may be given again" },
     TEXT(account, "NAME", "the account that is asked for"),
     TEXT(token, "TOKEN", "the token that came with it"),
     TEXT(host, "NAME", "the host that was asked"),
@@ -47,7 +51,7 @@ struct question {
 
 static struct drossel_text text_of(const char *text)
 {
-    return (struct drossel_text) { text, text != NULL ? strlen(text) : 0 };
+    return (struct drossel_text){ text, text != NULL ? strlen(text) : 0 };
 }
 
 /* `Name: value` to a header; false if there is no colon or no name. */
@@ -60,8 +64,8 @@ static bool parse_header(const char *line, struct drossel_header *header)
     size_t size = strlen(value);
     while (size > 0 && (value[size - 1] == ' ' || value[size - 1] == '\t'))
         size--;
-    header->name = (struct drossel_text) { line, (size_t)(colon - line) };
-    header->value = (struct drossel_text) { value, size };
+    header->name = (struct drossel_text){ line, (size_t)(colon - line) };
+    header->value = (struct drossel_text){ value, size };
     return true;
 }
 
@@ -88,7 +92,7 @@ static int take_line(char *line, struct question *question)
     char *path = space != NULL ? space + 1 : line;
     question->request.method = (struct drossel_text)DROSSEL_TEXT("GET");
     if (space != NULL) {
-        question->request.method = (struct drossel_text) { line, (size_t)(space - line) };
+        question->request.method = (struct drossel_text){ line, (size_t)(space - line) };
         for (char *c = line; c < space; c++)
             *c = (char)toupper((unsigned char)*c);
     }
@@ -153,8 +157,9 @@ static struct table *private_table(char *error, size_t cap)
 static struct table *open_table(const struct explain_values *values, const struct policy *policy)
 {
     char path[PATH_BYTES], error[1024] = "";
-    struct table_options wanted = { .path = path, .existing_only = true, .any_size = true, .group = (gid_t)-1,
-                                     .owner = (uid_t)-1 };
+    struct table_options wanted = {
+        .path = path, .existing_only = true, .any_size = true, .group = (gid_t)-1, .owner = (uid_t)-1
+    };
     struct table *table = NULL;
     if (!values->private_table) {
         if (values->table != NULL)
@@ -224,6 +229,7 @@ static int run_explain(int argc, char **argv)
     return code;
 }
 
-const struct cli_command cli_explain = { "explain", "FILE 'METHOD PATH'",
-                                         "what would happen to one request, and why; charges nothing", options, 2, 2,
-                                         run_explain };
+const struct cli_command cli_explain = {
+    "explain", "FILE 'METHOD PATH'", "what would happen to one request, and why; charges nothing", options, 2,
+    2,         run_explain
+};

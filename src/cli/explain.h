@@ -11,6 +11,7 @@ void explain_label(const char *name);
 
 /* Prints everything about the request: client, exemption, classes, each limit, the result.  `decision` is what the limiter
  * said when it was asked at no cost. */
-void explain_tell(struct limiter *limiter, const struct drossel_request *request, const struct drossel_decision *decision);
+void explain_tell(struct limiter *limiter, const struct drossel_request *request,
+                  const struct drossel_decision *decision);
 
 #endif

@@ -110,7 +110,8 @@ static void print_rate(const struct policy_rate *rate, const struct engine_verdi
 
 static enum drossel_verdict verdict_of(const struct policy_limit *limit)
 {
-    static const enum drossel_verdict verdict[] = { [POLICY_REFUSE] = DROSSEL_REFUSE, [POLICY_DROP] = DROSSEL_DROP,
+    static const enum drossel_verdict verdict[] = { [POLICY_REFUSE] = DROSSEL_REFUSE,
+                                                    [POLICY_DROP] = DROSSEL_DROP,
                                                     [POLICY_DELAY] = DROSSEL_REFUSE,
                                                     [POLICY_CHALLENGE] = DROSSEL_CHALLENGE,
                                                     [POLICY_MARK] = DROSSEL_MARK };
@@ -192,15 +193,15 @@ static void print_outcome(const struct outcome *outcome, const struct drossel_de
         printf("%*sa limit in dry run would have said: %s\n", LABEL, "", drossel_verdict_name(outcome->suppressed));
 }
 
-void explain_tell(struct limiter *limiter, const struct drossel_request *request, const struct drossel_decision *decision)
+void explain_tell(struct limiter *limiter, const struct drossel_request *request,
+                  const struct drossel_decision *decision)
 {
     const struct policy *policy = limiter_policy(limiter);
     struct policy_facts facts = { request->method, request->host, request->path, request, request->door };
     struct policy_class_set classes = { 0 };
     struct outcome outcome = { 0 };
     explain_label("request");
-    printf("%.*s %.*s\n", (int)request->method.size, request->method.data, (int)request->path.size,
-           request->path.data);
+    printf("%.*s %.*s\n", (int)request->method.size, request->method.data, (int)request->path.size, request->path.data);
     print_client(policy, request, decision);
     print_exempt(policy, &facts, decision);
     policy_match(policy, &facts, &classes, NULL, 0);

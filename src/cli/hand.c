@@ -10,11 +10,11 @@
 #include "limiter.h"
 
 #define PREFIX_DEFAULT 64
-#define PARTS " ,+|"             /* between the parts of a readable key */
+#define PARTS " ,+|" /* between the parts of a readable key */
 
 void hand_init(struct hand *hand, struct table *table, const char *key, const char *limit)
 {
-    *hand = (struct hand) { .table = table, .key = key, .limit = limit };
+    *hand = (struct hand){ .table = table, .key = key, .limit = limit };
     size_t size = strcspn(key, "/");
     hand->is_address = drossel_address_parse(key, size, &hand->address) == DROSSEL_OK;
 }
@@ -95,7 +95,7 @@ static bool find_address(const struct hand *hand, uint32_t index, struct table_e
     uint64_t now_ns = table_now(hand->table);
     if (table_take(hand->table, key, (uint16_t)index, now_ns, false, true, &hold) != TABLE_TAKEN)
         return false;
-    *entry = (struct table_entry) { .slot = hold.slot, .limit = hold.limit, .state = hold.state, .key = key };
+    *entry = (struct table_entry){ .slot = hold.slot, .limit = hold.limit, .state = hold.state, .key = key };
     table_drop(hand->table, &hold);
     return true;
 }
@@ -107,7 +107,8 @@ unsigned hand_forget(const struct hand *hand, bool blocked_only)
     for (uint32_t i = 1; hand->is_address && i < table_limit_count(hand->table); i++)
         if (is_wanted(hand, i) && find_address(hand, i, &entry))
             count += forget(hand, &entry, blocked_only);
-    for (uint64_t slot = 0; table_has_names(hand->table) && table_next(hand->table, &slot, &entry); slot = entry.slot + 1)
+    for (uint64_t slot = 0; table_has_names(hand->table) && table_next(hand->table, &slot, &entry);
+         slot = entry.slot + 1)
         if (is_wanted(hand, entry.limit) && is_named(hand, &entry))
             count += forget(hand, &entry, blocked_only);
     return count;

@@ -63,7 +63,7 @@ static size_t distance(const char *left, const char *right)
 const char *cli_nearest(const char *word, const char *const *words, size_t count)
 {
     const char *nearest = NULL;
-    size_t least = strlen(word) <= 3 ? 2 : 3;    /* fewer edits than this may be a slip of the finger */
+    size_t least = strlen(word) <= 3 ? 2 : 3; /* fewer edits than this may be a slip of the finger */
     for (size_t i = 0; i < count; i++) {
         size_t edits = distance(word, words[i]);
         if (edits < least) {
@@ -88,10 +88,10 @@ static void long_options(const struct cli_command *command, struct option out[OP
     size_t count = option_count(command);
     for (size_t i = 0; i < count; i++) {
         int argument = command->options[i].kind == CLI_FLAG ? no_argument : required_argument;
-        out[i] = (struct option) { command->options[i].name, argument, NULL, (int)i + 1 };
+        out[i] = (struct option){ command->options[i].name, argument, NULL, (int)i + 1 };
     }
-    out[count] = (struct option) { "help", no_argument, NULL, 'h' };
-    out[count + 1] = (struct option) { NULL, 0, NULL, 0 };
+    out[count] = (struct option){ "help", no_argument, NULL, 'h' };
+    out[count + 1] = (struct option){ NULL, 0, NULL, 0 };
 }
 
 static int unknown_option(const struct cli_command *command, const char *given, int missing)
@@ -149,7 +149,7 @@ bool cli_parse(const struct cli_command *command, int argc, char **argv, void *v
     struct option options[OPTIONS_MAX];
     long_options(command, options);
     opterr = 0;
-    optind = 0;    /* glibc: start anew */
+    optind = 0; /* glibc: start anew */
     int found;
     while ((found = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
         if (found == 'h') {

@@ -45,8 +45,9 @@ struct table *live_open(const struct live_place *place)
         cli_complain("the table's path is too long");
         return NULL;
     }
-    struct table_options options = { .path = path, .existing_only = true, .any_size = true, .group = (gid_t)-1,
-                                     .owner = (uid_t)-1 };
+    struct table_options options = {
+        .path = path, .existing_only = true, .any_size = true, .group = (gid_t)-1, .owner = (uid_t)-1
+    };
     struct table *table = table_open(&options, error, sizeof error);
     if (table == NULL)
         cli_complain("%s", error);

@@ -10,8 +10,8 @@
 
 /* Where the table is: --table, else the policy's table.path, else this user's default. */
 struct live_place {
-    const char *table;           /* --table; NULL: not given */
-    const char *policy;          /* --policy; NULL: not given */
+    const char *table; /* --table; NULL: not given */
+    const char *policy; /* --policy; NULL: not given */
 };
 #define LIVE_OPTIONS(type, member)                                                                                     \
     { "table", CLI_TEXT, offsetof(struct type, member.table), "PATH", "the table's file (default: this user's own)" }, \

@@ -16,7 +16,7 @@
 
 #define KEYS_LEAST (UINT64_C(1) << 16)
 #define KEYS_MOST (UINT64_C(1) << 23)
-#define KEYS_SPARE UINT64_C(8)  /* slots for each key that may come, so that hardly a neighbourhood is ever full */
+#define KEYS_SPARE UINT64_C(8) /* slots for each key that may come, so that hardly a neighbourhood is ever full */
 
 struct replay_values {
     const char *policy, *format, *decisions, *door;
@@ -38,8 +38,8 @@ struct replay {
     const struct policy *policy;
     struct events *events;
     enum drossel_door door;
-    FILE *decisions;             /* NULL: not wanted */
-    struct tally *tally;         /* NULL: not wanted */
+    FILE *decisions; /* NULL: not wanted */
+    struct tally *tally; /* NULL: not wanted */
 };
 
 static void print_names(FILE *out, const struct drossel_decision *decision)
@@ -242,5 +242,6 @@ static int run_replay(int argc, char **argv)
     return with_policy(&replay, &values, operand, count);
 }
 
-const struct cli_command cli_replay = { "replay", "EVENTS...", "what a policy would have done to recorded requests",
-                                        options, 1, -1, run_replay };
+const struct cli_command cli_replay = { "replay",  "EVENTS...", "what a policy would have done to recorded requests",
+                                        options,   1,           -1,
+                                        run_replay };

@@ -41,5 +41,6 @@ static int run_reset(int argc, char **argv)
     return found > 0 ? CLI_DONE : CLI_FAILED;
 }
 
-const struct cli_command cli_reset = { "reset", "KEY", "forgets what was counted for a key, its blocks and its ban", options,
-                                       1, 1, run_reset };
+const struct cli_command cli_reset = { "reset",  "KEY", "forgets what was counted for a key, its blocks and its ban",
+                                       options,  1,     1,
+                                       run_reset };

@@ -38,7 +38,7 @@ bool seconds_from_double(double value, uint64_t *ns)
         return false;
     shortest(value, text);
     char *exponent = strchr(text, 'e');
-    long shift = strtol(exponent + 1, NULL, 10) + NS_DIGITS;    /* decimal places of the first digit, in ns */
+    long shift = strtol(exponent + 1, NULL, 10) + NS_DIGITS; /* decimal places of the first digit, in ns */
     uint64_t sum = 0;
     long place = shift;
     for (const char *c = text; c < exponent; c++) {
@@ -47,7 +47,7 @@ bool seconds_from_double(double value, uint64_t *ns)
         if (place >= 0)
             sum = sum * 10 + (uint64_t)(*c - '0');
         else if (place == -1 && *c >= '5')
-            sum++;    /* rounds half up at the nanosecond */
+            sum++; /* rounds half up at the nanosecond */
         place--;
     }
     for (; place >= 0; place--)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SECONDS_MAX UINT64_C(9000000000)    /* year 2255: far below where nanoseconds would wrap */
+#define SECONDS_MAX UINT64_C(9000000000) /* year 2255: far below where nanoseconds would wrap */
 #define SECONDS_TEXT 48
 
 /* A JSON number as its writer meant it: the shortest decimal that reads back as this double, to the nanosecond.  So 1700000000.1

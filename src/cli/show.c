@@ -13,7 +13,7 @@
 #include "cli/live.h"
 
 #define ROWS_DEFAULT 24
-#define ROWS_KEPT 4              /* of the terminal: the two head lines, the last line, the prompt */
+#define ROWS_KEPT 4 /* of the terminal: the two head lines, the last line, the prompt */
 #define KEY_WIDTH 40
 
 struct show_values {
@@ -36,19 +36,19 @@ struct ranked {
 
 struct view {
     struct table *table;
-    const char *limit;           /* NULL: all */
+    const char *limit; /* NULL: all */
     uint64_t now_ns;
     struct ranked *key;
     size_t count, cap;
-    uint64_t used;               /* slots */
+    uint64_t used; /* slots */
 };
 
 /* One key as it is shown. */
 struct row {
     struct table_entry entry;
     struct engine_verdict verdict;
-    uint64_t count;              /* what the limit allows at once */
-    uint64_t block_ns;           /* left of a block */
+    uint64_t count; /* what the limit allows at once */
+    uint64_t block_ns; /* left of a block */
 };
 
 static bool is_wanted(const struct view *view, const struct table_entry *entry)
@@ -71,7 +71,7 @@ static bool add(struct view *view, uint32_t worth, uint64_t slot)
         view->key = key;
         view->cap = cap;
     }
-    view->key[view->count++] = (struct ranked) { worth, slot };
+    view->key[view->count++] = (struct ranked){ worth, slot };
     return true;
 }
 
@@ -130,7 +130,10 @@ static void print_row(const struct view *view, const struct row *row)
         cli_wait_format(row->verdict.wait_ns, wait, sizeof wait);
     printf("%-20s %-*s %12s %9llu  %-8s%-14s %u\n", live_limit_name(view->table, row->entry.limit), KEY_WIDTH,
            row->entry.name, counts, (unsigned long long)(row->block_ns > 0 ? 0 : row->verdict.remaining),
-           row->block_ns > 0 ? "blocked" : *wait != '\0' ? "wait" : "", wait, row->entry.state.strikes);
+           row->block_ns > 0 ? "blocked"
+           : *wait != '\0'   ? "wait"
+                             : "",
+           wait, row->entry.state.strikes);
 }
 
 static size_t rows_wanted(const struct show_values *values, size_t count)
@@ -231,10 +234,12 @@ static int run_show(int argc, char **argv)
     struct table *table = live_open(&values.place);
     if (table == NULL)
         return CLI_FAILED;
-    bool good = (count == 0 || live_has_limit(table, operand[0])) && show(table, &values, count > 0 ? operand[0] : NULL);
+    bool good =
+        (count == 0 || live_has_limit(table, operand[0])) && show(table, &values, count > 0 ? operand[0] : NULL);
     table_close(table);
     return good ? CLI_DONE : CLI_FAILED;
 }
 
-const struct cli_command cli_show = { "show", "[LIMIT]", "the live table: keys closest to their limit first", options, 0, 1,
+const struct cli_command cli_show = { "show",  "[LIMIT]", "the live table: keys closest to their limit first",
+                                      options, 0,         1,
                                       run_show };

@@ -10,7 +10,7 @@
 #include "cli/seconds.h"
 
 #define TOP 10
-#define LONE_LEAST 20            /* so many requests of one address, before it is suspicious */
+#define LONE_LEAST 20 /* so many requests of one address, before it is suspicious */
 #define WARNING_BYTES 512
 
 struct tally_limit {
@@ -18,7 +18,7 @@ struct tally_limit {
     uint64_t requests, refused, delayed, challenged, marked, blocked, clients_refused;
     uint64_t peak;
     /* of the event under way: */
-    struct census_entry *key;    /* NULL: the limit does not apply */
+    struct census_entry *key; /* NULL: the limit does not apply */
     bool violated, held_back, in_block;
 };
 
@@ -27,8 +27,8 @@ struct tally {
     struct tally_limit *limit;
     struct census clients, forwarded;
     json_t *warnings;
-    char *first, *last;          /* as JSON */
-    struct drossel_address client;   /* the last one */
+    char *first, *last; /* as JSON */
+    struct drossel_address client; /* the last one */
     uint64_t requests, exempt, banned;
 };
 
@@ -90,8 +90,8 @@ bool tally_before(struct tally *tally, struct limiter *limiter, const struct dro
 }
 
 /* One request that a limit had to judge. */
-static bool after_limit(struct tally_limit *limit, const struct policy_limit *policy, const char *client,
-                        uint64_t t_ns, uint64_t period_ns)
+static bool after_limit(struct tally_limit *limit, const struct policy_limit *policy, const char *client, uint64_t t_ns,
+                        uint64_t period_ns)
 {
     struct census_entry *who = census_find(&limit->clients, client, strlen(client));
     if (who == NULL || !census_arrive(limit->key, t_ns, period_ns))
@@ -155,7 +155,7 @@ bool tally_after(struct tally *tally, const struct event *event, const struct dr
         const struct policy_limit *policy = &tally->policy->limits[i];
         if (limit->key == NULL)
             continue;
-        if (decision->banned || decision->untrusted)    /* the limits were not asked */
+        if (decision->banned || decision->untrusted) /* the limits were not asked */
             limit->violated = limit->held_back = limit->in_block = false;
         uint64_t period_ns = tally->policy->rates[policy->first_rate].engine.spec.period_ns;
         if (!after_limit(limit, policy, client, event->t_ns, period_ns))
@@ -181,10 +181,11 @@ void tally_conclude(struct tally *tally)
         !client_is_private(&tally->client))
         return;
     drossel_address_format(&tally->client, client);
-    snprintf(text, sizeof text,
-             "all %llu requests seem to come from %s while their X-Forwarded-For differs: everybody shares one key; set "
-             "`client: { trusted: [%s], address_from: X-Forwarded-For }` if that is your proxy",
-             (unsigned long long)tally->requests, client, client);
+    snprintf(
+        text, sizeof text,
+        "all %llu requests seem to come from %s while their X-Forwarded-For differs: everybody shares one key; set "
+        "`client: { trusted: [%s], address_from: X-Forwarded-For }` if that is your proxy",
+        (unsigned long long)tally->requests, client, client);
     tally_warn(tally, text);
 }
 
@@ -202,12 +203,12 @@ static json_t *top_json(const struct census *keys)
 
 static json_t *limit_json(const struct tally_limit *limit, const struct policy_limit *policy)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "requests",
-                     (json_int_t)limit->requests, "clients", (json_int_t)limit->clients.count, "refused",
-                     (json_int_t)limit->refused, "clients_refused", (json_int_t)limit->clients_refused, "delayed",
-                     (json_int_t)limit->delayed, "challenged", (json_int_t)limit->challenged, "marked",
-                     (json_int_t)limit->marked, "blocked", (json_int_t)limit->blocked, "peak", (json_int_t)limit->peak,
-                     "dry_run", policy->dry_run, "top", top_json(&limit->keys));
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "requests", (json_int_t)limit->requests,
+                     "clients", (json_int_t)limit->clients.count, "refused", (json_int_t)limit->refused,
+                     "clients_refused", (json_int_t)limit->clients_refused, "delayed", (json_int_t)limit->delayed,
+                     "challenged", (json_int_t)limit->challenged, "marked", (json_int_t)limit->marked, "blocked",
+                     (json_int_t)limit->blocked, "peak", (json_int_t)limit->peak, "dry_run", policy->dry_run, "top",
+                     top_json(&limit->keys));
 }
 
 static json_t *time_json(const char *text)
@@ -222,10 +223,9 @@ json_t *tally_json(const struct tally *tally, size_t unparsed)
         json_object_set_new(limits, tally->policy->limits[i].name,
                             limit_json(&tally->limit[i], &tally->policy->limits[i]));
     return json_pack("{s:I, s:I, s:o, s:o, s:I, s:I, s:I, s:O, s:o}", "requests", (json_int_t)tally->requests,
-                     "unparsed", (json_int_t)unparsed, "first", time_json(tally->first), "last",
-                     time_json(tally->last), "clients", (json_int_t)tally->clients.count, "exempt",
-                     (json_int_t)tally->exempt, "banned", (json_int_t)tally->banned, "warnings", tally->warnings,
-                     "limits", limits);
+                     "unparsed", (json_int_t)unparsed, "first", time_json(tally->first), "last", time_json(tally->last),
+                     "clients", (json_int_t)tally->clients.count, "exempt", (json_int_t)tally->exempt, "banned",
+                     (json_int_t)tally->banned, "warnings", tally->warnings, "limits", limits);
 }
 
 static void print_limit(const struct tally_limit *limit, const struct policy_limit *policy, FILE *out)
@@ -234,8 +234,8 @@ static void print_limit(const struct tally_limit *limit, const struct policy_lim
     fprintf(out, "%-24s %9llu %8zu %8llu %8llu %8llu %10llu %8llu %6llu%s\n", policy->name,
             (unsigned long long)limit->requests, limit->clients.count, (unsigned long long)limit->refused,
             (unsigned long long)limit->clients_refused, (unsigned long long)limit->delayed,
-            (unsigned long long)limit->challenged, (unsigned long long)limit->blocked,
-            (unsigned long long)limit->peak, policy->dry_run ? "  dry run" : "");
+            (unsigned long long)limit->challenged, (unsigned long long)limit->blocked, (unsigned long long)limit->peak,
+            policy->dry_run ? "  dry run" : "");
     size_t count = census_top(&limit->keys, top, 3);
     for (size_t i = 0; i < count && top[i]->refused > 0; i++)
         fprintf(out, "  %-22s %9llu %8s %8llu %8s %8s %10s %8s %6llu\n", top[i]->text,
@@ -247,8 +247,7 @@ void tally_print(const struct tally *tally, size_t unparsed, FILE *out)
 {
     size_t index;
     json_t *warning;
-    json_array_foreach(tally->warnings, index, warning)
-        fprintf(out, "warning: %s\n", json_string_value(warning));
+    json_array_foreach(tally->warnings, index, warning) fprintf(out, "warning: %s\n", json_string_value(warning));
     fprintf(out, "%llu requests of %zu clients", (unsigned long long)tally->requests, tally->clients.count);
     if (tally->first != NULL)
         fprintf(out, " from %s to %s", tally->first, tally->last);
