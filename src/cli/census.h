@@ -15,11 +15,11 @@ struct census_entry {
     size_t head, count, cap;
 };
 
-struct census { /* zero: empty */
+struct census {                  /* zero: empty */
     struct census_entry **entry; /* in the order of appearance */
     size_t count, cap;
     uint32_t *slot; /* open addressing: index + 1; 0: free */
-    size_t slots; /* power of two */
+    size_t slots;   /* power of two */
 };
 
 void census_release(struct census *census);

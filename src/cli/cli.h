@@ -25,24 +25,24 @@ struct cli_list {
 enum cli_kind {
     CLI_FLAG, /* no argument; sets a bool */
     CLI_TEXT, /* an argument; sets a const char * */
-    CLI_LIST /* an argument, any number of times; appends to a struct cli_list */
+    CLI_LIST  /* an argument, any number of times; appends to a struct cli_list */
 };
 
 /* One long option.  A table of them ends with a name of NULL. */
 struct cli_option {
     const char *name; /* without the dashes */
     enum cli_kind kind;
-    size_t offset; /* of the field in the subcommand's struct */
+    size_t offset;        /* of the field in the subcommand's struct */
     const char *argument; /* what the help calls the argument; NULL for a flag */
-    const char *help; /* one line */
+    const char *help;     /* one line */
 };
 
 struct cli_command {
     const char *name;
-    const char *operands; /* as in the synopsis: `FILE`, `[LIMIT]` */
-    const char *summary; /* one line */
-    const struct cli_option *options; /* NULL: none but --help */
-    int least, most; /* operands; most < 0: any number */
+    const char *operands;              /* as in the synopsis: `FILE`, `[LIMIT]` */
+    const char *summary;               /* one line */
+    const struct cli_option *options;  /* NULL: none but --help */
+    int least, most;                   /* operands; most < 0: any number */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; calls cli_parse */
 };
 

@@ -13,7 +13,7 @@ struct event {
     struct drossel_text method, host, path, account, token; /* size 0: not given; path is normalised */
     const struct drossel_header *headers;
     uint32_t header_count;
-    uint16_t status; /* what the application answered; 0: unknown */
+    uint16_t status;     /* what the application answered; 0: unknown */
     uint64_t extra_cost; /* as in drossel_request */
 };
 

@@ -11,7 +11,7 @@
 
 struct hand {
     struct table *table;
-    const char *key; /* as given */
+    const char *key;   /* as given */
     const char *limit; /* only this one; NULL: all */
     bool is_address;
     struct drossel_address address;

@@ -10,7 +10,7 @@
 
 /* Where the table is: --table, else the policy's table.path, else this user's default. */
 struct live_place {
-    const char *table; /* --table; NULL: not given */
+    const char *table;  /* --table; NULL: not given */
     const char *policy; /* --policy; NULL: not given */
 };
 #define LIVE_OPTIONS(type, member)                                                                                     \

@@ -38,7 +38,7 @@ struct replay {
     const struct policy *policy;
     struct events *events;
     enum drossel_door door;
-    FILE *decisions; /* NULL: not wanted */
+    FILE *decisions;     /* NULL: not wanted */
     struct tally *tally; /* NULL: not wanted */
 };
 

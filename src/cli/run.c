@@ -20,7 +20,7 @@
 #include "cli/run.h"
 
 #define START_MS 10000 /* longer than nginx tries to bind */
-#define STOP_MS 6000 /* longer than worker_shutdown_timeout */
+#define STOP_MS 6000   /* longer than worker_shutdown_timeout */
 #define STEP_MS 20
 #define TAIL_LINES 12
 #define WORKERS_MOST 256

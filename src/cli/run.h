@@ -18,15 +18,15 @@
 #define RUN_LISTEN 80
 
 struct run_plan {
-    const char *given; /* the policy's path as it was given, for messages */
+    const char *given;     /* the policy's path as it was given, for messages */
     char policy[RUN_PATH]; /* absolute */
     char nginx[RUN_PATH], module[RUN_PATH];
     char folder[RUN_FOLDER];
     char listen[RUN_LISTENS][RUN_LISTEN]; /* ADDR:PORT, as nginx writes it */
     size_t listen_count;
-    const char *to; /* URL; NULL: not given */
+    const char *to;      /* URL; NULL: not given */
     char root[RUN_PATH]; /* absolute; "": not given */
-    unsigned workers; /* 0: as many as cores */
+    unsigned workers;    /* 0: as many as cores */
 };
 
 /* Finds nginx and our module for it.  False after having told what was looked for and what would help. */

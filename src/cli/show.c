@@ -47,7 +47,7 @@ struct view {
 struct row {
     struct table_entry entry;
     struct engine_verdict verdict;
-    uint64_t count; /* what the limit allows at once */
+    uint64_t count;    /* what the limit allows at once */
     uint64_t block_ns; /* left of a block */
 };
 

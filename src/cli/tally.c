@@ -27,7 +27,7 @@ struct tally {
     struct tally_limit *limit;
     struct census clients, forwarded;
     json_t *warnings;
-    char *first, *last; /* as JSON */
+    char *first, *last;            /* as JSON */
     struct drossel_address client; /* the last one */
     uint64_t requests, exempt, banned;
 };
