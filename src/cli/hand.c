@@ -88,16 +88,11 @@ static bool forget(const struct hand *hand, const struct table_entry *entry, boo
 static bool find_address(const struct hand *hand, uint32_t index, struct table_entry *entry)
 {
     const struct table_limit *limit = table_limit_at(hand->table, index);
-    struct table_hold hold;
     if (strcmp(limit->subject, "address") != 0)
         return false;
     struct table_key key = limiter_address_key(hand->table, &hand->address, limit->ipv6_prefix, limit->seed);
-    uint64_t now_ns = table_now(hand->table);
-    if (table_take(hand->table, key, (uint16_t)index, now_ns, false, true, &hold) != TABLE_TAKEN)
-        return false;
-    *entry = (struct table_entry){ .slot = hold.slot, .limit = hold.limit, .state = hold.state, .key = key };
-    table_drop(hand->table, &hold);
-    return true;
+    uint64_t slot = table_find(hand->table, key), at = slot;
+    return slot != TABLE_NO_SLOT && table_next(hand->table, &at, entry) && entry->slot == slot;
 }
 
 unsigned hand_forget(const struct hand *hand, bool blocked_only)

@@ -113,7 +113,7 @@ static bool read_row(const struct view *view, size_t index, struct row *row)
     row->verdict.used = engine_used(&row->entry.state, engine, view->now_ns);
     row->verdict.remaining += row->verdict.allowed;
     if (row->entry.name[0] == '\0')
-        snprintf(row->entry.name, sizeof row->entry.name, "#%016llx", (unsigned long long)row->entry.key.tag);
+        snprintf(row->entry.name, sizeof row->entry.name, "#%016llx", (unsigned long long)row->entry.tag);
     return true;
 }
 
