@@ -53,7 +53,7 @@ ngx_http_drossel_word(ngx_uint_t word)
 
 
 /*
- * drossel: REFUSED limit=page key=203.0.113.7 peak=50/50 wait=3.214s
+ * drossel: REFUSED limit=page key=203.0.113.7 peak=50/50 wait=3.214
  * request="GET /search" block started (and 12 more in the last 2 s)
  */
 

@@ -16,9 +16,16 @@
 
 extern ngx_module_t  ngx_http_drossel_module;
 
+
+/* the only symbols that others may see: all else is compiled hidden */
+
+#pragma GCC visibility push(default)
+
 extern ngx_module_t  *ngx_modules[];
 extern char          *ngx_module_names[];
 extern char          *ngx_module_order[];
+
+#pragma GCC visibility pop
 
 
 static char  ngx_http_drossel_name[] = "ngx_http_drossel_module";
