@@ -70,7 +70,7 @@ http {{
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
     types {{ text/html html; text/plain txt; }}
-    {policy}
+    {directive}
     {http}
     server {{
         listen 127.0.0.1:{port} {listen};
@@ -107,7 +107,7 @@ class Nginx:
         values = {
             "user": f"user {user};" if os.geteuid() == 0 and user else "",
             "load": f"load_module {self.build}/nginx/ngx_http_drossel_module.so;",
-            "policy": f"drossel_policy {self.policy};",
+            "directive": f"drossel_policy {self.policy};",
             "workers": 1, "main": "", "http": "", "server": "", "listen": "",
         }
         for key, value in self.options.items():

@@ -46,10 +46,10 @@ def test_nginx_t_leaves_a_running_table_alone(nginx):
 
 
 @pytest.mark.parametrize("options, complaint", [
-    ({"policy": "drossel_policy missing.yaml;"}, "missing.yaml"),
-    ({"policy": "drossel_policy policy.yaml; drossel_policy policy.yaml;"}, '"drossel_policy" directive is duplicate'),
-    ({"policy": "drossel on;"}, '"drossel on" needs a "drossel_policy"'),
-    ({"policy": "", "server": "drossel_policy policy.yaml;"}, '"drossel_policy" directive is not allowed here'),
+    ({"directive": "drossel_policy missing.yaml;"}, "missing.yaml"),
+    ({"directive": "drossel_policy policy.yaml; drossel_policy policy.yaml;"}, '"drossel_policy" directive is duplicate'),
+    ({"directive": "drossel on;"}, '"drossel on" needs a "drossel_policy"'),
+    ({"directive": "", "server": "drossel_policy policy.yaml;"}, '"drossel_policy" directive is not allowed here'),
     ({"http": "drossel maybe;"}, 'it must be "on" or "off"'),
     ({"http": "drossel_log_level loud;"}, 'invalid value "loud"'),
     ({"http": "drossel_log_rate -1;"}, 'invalid number'),
@@ -61,11 +61,11 @@ def test_wrong_directives_are_told(nginx, options, complaint):
 
 
 def test_a_policy_is_found_beside_nginx_conf(nginx):
-    assert nginx(TEN, policy="drossel_policy policy.yaml;", run=False).test().returncode == 0
+    assert nginx(TEN, directive="drossel_policy policy.yaml;", run=False).test().returncode == 0
 
 
 def test_without_a_policy_the_module_sleeps(nginx):
-    server = nginx(TEN, policy="", server="drossel off;")
+    server = nginx(TEN, directive="", server="drossel off;")
     assert server.statuses(12) == [200] * 12
 
 
