@@ -1,7 +1,7 @@
 /* Subjects of a request: found, hashed, named. */
 #include "subject.h"
 
-#include "request/credential.h"
+
 
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static bool find_source(struct subject_finder *finder, const struct policy_sourc
         return find_cookie(request, source->name, value);
     case POLICY_FROM_BASIC:
         return request_header(request, authorization, 0, &line) &&
-               credential_basic(line, finder->account_buffer, sizeof finder->account_buffer, value) && value->size > 0;
+               credential_basic(line, finder->account_buffer, value) && value->size > 0;
     case POLICY_FROM_BEARER:
         return request_header(request, authorization, 0, &line) && credential_bearer(line, value) && value->size > 0;
     case POLICY_FROM_FORM:

@@ -6,6 +6,7 @@
 #define DROSSEL_SUBJECT_H
 
 #include "policy/policy.h"
+#include "request/credential.h"
 #include "request/key.h"
 
 #define SUBJECTS_KEPT 64         /* subjects whose hash is kept while a request is decided; further ones are hashed anew */
@@ -19,7 +20,7 @@ struct subject_finder {
     struct drossel_address client_key;   /* as counted */
     struct drossel_text account, token;  /* found so far */
     bool looked_for_account, looked_for_token;
-    char account_buffer[256];            /* for an account that had to be decoded */
+    char account_buffer[CREDENTIAL_BASIC_MAX];/* for an account that had to be decoded */
     uint8_t state[SUBJECTS_KEPT];        /* 0: not looked at, 1: hashed, 2: a part is missing */
     struct key_hash hash[SUBJECTS_KEPT];
 };
