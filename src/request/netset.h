@@ -20,7 +20,7 @@ bool netset_add(struct netset *set, const struct drossel_address *address, unsig
 bool netset_seal(struct netset *set);
 
 bool netset_has(const struct netset *set, const struct drossel_address *address);
-size_t netset_size(const struct netset *set);   /* ranges after merging */
+size_t netset_size(const struct netset *set); /* ranges after merging */
 
 /* Does it cover the whole IPv4 or the whole IPv6 space? */
 bool netset_is_everything(const struct netset *set);
