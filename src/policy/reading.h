@@ -73,6 +73,7 @@ struct reading {
     struct class *classes;
     uint32_t class_count;
     struct words class_lookup; /* by name */
+    const char *trusted_text, *address_from_text; /* as written; NULL: not there */
     struct netset *exempt_addresses; /* NULL: none */
     struct arena_list exempt_paths; /* struct entry */
     struct arena_list exempt_methods; /* struct entry */
@@ -191,6 +192,8 @@ void read_overrides(struct reading *reading, struct limit_draft *draft);
 uint32_t overrides_count(const struct policy_overrides *overrides);
 
 /* check.c, check_limits.c: what no single key can tell. */
+/* Can no request be in both?  (By their methods, exact paths and hosts.) */
+bool classes_exclude(const struct class *a, const struct class *b);
 void check_classes(struct reading *reading);
 void check_limits(struct reading *reading);
 void check_sections(struct reading *reading);
