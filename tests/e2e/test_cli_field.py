@@ -250,4 +250,4 @@ def test_a_steady_client_at_fifteen_sixteenths_is_never_refused(build, tmp_path,
 
 def test_check_warns_of_a_leaky_bucket_that_is_stricter_than_it_looks(build, tmp_path):
     policy = write_policy(tmp_path, "limits: { page: { by: address, allow: 5 per 1m, algorithm: leaky, burst: 3 } }")
-    assert "page" in drossel(build, "check", policy, "--quiet").stdout
+    assert "admits 4 at once" in drossel(build, "check", policy, "--quiet").stdout
