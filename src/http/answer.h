@@ -9,47 +9,59 @@
 
 #include "drossel.h"
 
-enum http_body { HTTP_BODY_AUTO = 0, HTTP_BODY_PROBLEM, HTTP_BODY_JSON, HTTP_BODY_HTML, HTTP_BODY_TEXT, HTTP_BODY_NONE };
+enum http_body {
+    HTTP_BODY_AUTO = 0,
+    HTTP_BODY_PROBLEM,
+    HTTP_BODY_JSON,
+    HTTP_BODY_HTML,
+    HTTP_BODY_TEXT,
+    HTTP_BODY_NONE
+};
 enum http_reveal { HTTP_REVEAL_SIGNED_IN = 0, HTTP_REVEAL_EVERYONE, HTTP_REVEAL_NOBODY };
 
-enum http_header_choice {        /* bits of http_answer_rules.headers */
-    HTTP_RETRY_AFTER = 1, HTTP_DRAFT_11 = 2, HTTP_DRAFT_12 = 4, HTTP_DRAFT_7 = 8, HTTP_DRAFT_6 = 16, HTTP_X_RATELIMIT = 32
+enum http_header_choice { /* bits of http_answer_rules.headers */
+                          HTTP_RETRY_AFTER = 1,
+                          HTTP_DRAFT_11 = 2,
+                          HTTP_DRAFT_12 = 4,
+                          HTTP_DRAFT_7 = 8,
+                          HTTP_DRAFT_6 = 16,
+                          HTTP_X_RATELIMIT = 32
 };
 
 /* The policy's `answer:`, of the file merged with that of the limit. */
 struct http_answer_rules {
-    uint16_t status;             /* 400 to 599; 429 unless the policy says otherwise */
-    uint8_t body;                /* enum http_body */
-    uint8_t reveal;              /* enum http_reveal */
-    uint8_t headers;             /* http_header_choice bits */
-    bool date;                   /* Retry-After as an HTTP-date */
-    uint32_t jitter_ppm;         /* spread of Retry-After, millionths; 100000 is 10 % */
-    struct drossel_text json;    /* body for HTTP_BODY_JSON with ${retry_after} and ${limit} in it; the policy's memory */
+    uint16_t status;          /* 400 to 599; 429 unless the policy says otherwise */
+    uint8_t body;             /* enum http_body */
+    uint8_t reveal;           /* enum http_reveal */
+    uint8_t headers;          /* http_header_choice bits */
+    bool date;                /* Retry-After as an HTTP-date */
+    uint32_t jitter_ppm;      /* spread of Retry-After, millionths; 100000 is 10 % */
+    struct drossel_text json; /* body for HTTP_BODY_JSON with ${retry_after} and ${limit} in it; the policy's memory */
 };
 
-struct http_answer_request {     /* what of the request shapes the answer */
-    struct drossel_text accept;  /* the Accept field's value; size 0: none */
-    bool head;                   /* HEAD: a body is measured but not to be sent */
-    uint64_t unix_now_s;         /* wall clock, for an HTTP-date and for jitter */
+struct http_answer_request {    /* what of the request shapes the answer */
+    struct drossel_text accept; /* the Accept field's value; size 0: none */
+    bool head;                  /* HEAD: a body is measured but not to be sent */
+    uint64_t unix_now_s;        /* wall clock, for an HTTP-date and for jitter */
 };
 
 #define HTTP_ANSWER_FIELDS 12
 #define HTTP_ANSWER_BYTES 8192
 
 struct http_field {
-    struct drossel_text name;    /* static or in the answer's buffer */
+    struct drossel_text name; /* static or in the answer's buffer */
     struct drossel_text value;
 };
 
 /* Texts point into `buffer` or to static memory; valid as long as the answer is. */
 struct http_answer {
     uint16_t status;
-    uint32_t retry_after_s;      /* with jitter, rounded up; 0: none sent */
-    const char *content_type;    /* NULL without body */
-    struct drossel_text body;    /* empty for HEAD and HTTP_BODY_NONE */
+    uint32_t retry_after_s;   /* with jitter, rounded up; 0: none sent */
+    const char *content_type; /* NULL without body */
+    struct drossel_text body; /* empty for HEAD and HTTP_BODY_NONE */
     size_t field_count;
-    struct http_field field[HTTP_ANSWER_FIELDS];   /* Retry-After, Cache-Control, RateLimit fields */
-    size_t used;                 /* bytes of buffer */
+    struct http_field field[HTTP_ANSWER_FIELDS]; /* Retry-After, Cache-Control, RateLimit fields */
+    size_t used;                                 /* bytes of buffer */
     char buffer[HTTP_ANSWER_BYTES];
 };
 
