@@ -279,6 +279,7 @@ static void denial_fields(const struct http_fields_input *input, struct output *
     char date[HTTP_DATE_TEXT];
     uint64_t when = add(input->now_s, retry_after_s(input));
     http_date_format(when > (uint64_t)HTTP_DATE_MAX ? HTTP_DATE_MAX : (int64_t)when, date);
+    mark = out->writer->size;
     http_put_string(out->writer, date);
     finish(out, "Retry-After", mark);
 }
