@@ -1,0 +1,349 @@
+/* The engine's public functions: blocks and their growth, and the choice of the algorithm. */
+#include "engine/engine.h"
+
+#include "engine/algorithm.h"
+
+#define STRIKES_MAX 127
+#define BLOCKED_BY_HAND 128      /* in strikes: the end of this block is not bound by the policy's longest */
+
+static const char *check_spec(const struct engine_spec *spec)
+{
+    if (spec->algorithm > ENGINE_LEAKY)
+        return "unknown algorithm; write sliding, fixed, bucket or leaky";
+    if (spec->count > ENGINE_COUNT_MAX || spec->burst > ENGINE_COUNT_MAX)
+        return "a count beyond 100 million is finer than the engine can hold; write a smaller one over a shorter time";
+    if (spec->period_ns < 1000000)
+        return "a time below 1ms is finer than the engine can hold; write 1ms or more";
+    if (spec->period_ns > ENGINE_PERIOD_MAX_NS)
+        return "a time beyond 366d is longer than the engine can hold; write 366d or less";
+    if (spec->block_ns > ENGINE_PERIOD_MAX_NS || spec->block_max_ns > ENGINE_PERIOD_MAX_NS ||
+        spec->forgive_ns > ENGINE_PERIOD_MAX_NS)
+        return "a block beyond 366d is longer than the engine can hold; write 366d or less";
+    if (spec->block_ns > 0 && spec->factor_milli < 1000)
+        return "a factor below 1 would shorten each further block; write 1 or more";
+    return NULL;
+}
+
+const char *engine_compile(const struct engine_spec *spec, struct engine_limit *limit)
+{
+    const char *wrong = check_spec(spec);
+    if (wrong != NULL)
+        return wrong;
+    struct engine_limit compiled = { .spec = *spec, .capacity = spec->count };
+    switch ((enum engine_algorithm)spec->algorithm) {
+    case ENGINE_SLIDING:
+        wrong = sliding_compile(&compiled);
+        break;
+    case ENGINE_BUCKET:
+    case ENGINE_LEAKY:
+        wrong = bucket_compile(&compiled);
+        break;
+    case ENGINE_FIXED:
+        break;
+    }
+    if (wrong == NULL)
+        *limit = compiled;
+    return wrong;
+}
+
+/* ---- blocks ---- */
+
+static uint64_t block_length(const struct engine_limit *limit, unsigned strikes_before)
+{
+    uint64_t length_ns = limit->spec.block_ns;
+    uint64_t max_ns = engine_max(limit->spec.block_max_ns, limit->spec.block_ns);
+    if (limit->spec.factor_milli <= 1000)
+        return length_ns;
+    for (unsigned i = 0; i < strikes_before && length_ns < max_ns; i++)
+        length_ns = engine_add(length_ns / 1000 * limit->spec.factor_milli,
+                               length_ns % 1000 * limit->spec.factor_milli / 1000);
+    return engine_min(length_ns, max_ns);
+}
+
+static bool is_blocked(const struct engine_state *state, uint64_t now_ns)
+{
+    return state->block_end_ns > now_ns;
+}
+
+static void counter_clear(struct engine_state *state)
+{
+    state->time_ns = 0;
+    state->tally = 0;
+    for (unsigned i = 0; i < 4; i++)
+        state->log[i] = 0;
+}
+
+static bool settle_block(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+{
+    uint64_t longest_ns = engine_max(limit->spec.block_max_ns, limit->spec.block_ns);
+    if ((state->strikes & BLOCKED_BY_HAND) != 0)
+        longest_ns = ENGINE_PERIOD_MAX_NS;
+    /* A block that a policy with other numbers started stays as long as it was told, but for a broken clock. */
+    longest_ns = engine_max(longest_ns, limit->spec.forgive_ns);
+    if (engine_minus(state->block_end_ns, now_ns) <= longest_ns)
+        return false;
+    state->block_end_ns = engine_add(now_ns, longest_ns);
+    return true;
+}
+
+bool engine_settle_clock(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+{
+    bool changed = state->block_end_ns > now_ns && settle_block(state, limit, now_ns);
+    if (state->time_ns <= now_ns)
+        return changed;
+    switch ((enum engine_algorithm)limit->spec.algorithm) {
+    case ENGINE_SLIDING:
+        return sliding_settle_clock(state, limit, now_ns) || changed;
+    case ENGINE_FIXED:
+        return fixed_settle_clock(state, limit, now_ns) || changed;
+    case ENGINE_BUCKET:
+    case ENGINE_LEAKY:
+        return bucket_settle_clock(state, limit, now_ns) || changed;
+    }
+    return changed;
+}
+
+/* ---- judging and charging ---- */
+
+static void judge_by_algorithm(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
+                               uint64_t now_ns, struct engine_verdict *verdict)
+{
+    switch ((enum engine_algorithm)limit->spec.algorithm) {
+    case ENGINE_SLIDING:
+        sliding_judge(state, limit, cost, now_ns, verdict);
+        break;
+    case ENGINE_FIXED:
+        fixed_judge(state, limit, cost, now_ns, verdict);
+        break;
+    case ENGINE_BUCKET:
+    case ENGINE_LEAKY:
+        bucket_judge(state, limit, cost, now_ns, verdict);
+        break;
+    }
+}
+
+void engine_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
+                  struct engine_verdict *verdict)
+{
+    *verdict = (struct engine_verdict){ 0 };
+    if (limit->spec.count == 0) {
+        verdict->wait_ns = ENGINE_NEVER;
+        return;
+    }
+    if (is_blocked(state, now_ns)) {
+        verdict->blocked = true;
+        verdict->used = limit->capacity;
+        verdict->wait_ns = verdict->reset_ns = verdict->more_ns = state->block_end_ns - now_ns;
+        if (cost > limit->capacity)
+            verdict->wait_ns = ENGINE_NEVER;
+        return;
+    }
+    if (cost <= limit->capacity) {
+        judge_by_algorithm(state, limit, cost, now_ns, verdict);
+        return;
+    }
+    judge_by_algorithm(state, limit, 0, now_ns, verdict);
+    verdict->allowed = false;
+    verdict->delay_ns = 0;
+    verdict->wait_ns = ENGINE_NEVER;
+}
+
+void engine_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
+                   struct engine_verdict *verdict)
+{
+    if (cost == 0)
+        return;
+    switch ((enum engine_algorithm)limit->spec.algorithm) {
+    case ENGINE_SLIDING:
+        sliding_charge(state, limit, cost, now_ns, verdict);
+        break;
+    case ENGINE_FIXED:
+        fixed_charge(state, limit, cost, now_ns, verdict);
+        break;
+    case ENGINE_BUCKET:
+    case ENGINE_LEAKY:
+        bucket_charge(state, limit, cost, now_ns, verdict);
+        break;
+    }
+}
+
+bool engine_exceed_writes(const struct engine_limit *limit, const struct engine_verdict *verdict)
+{
+    if (verdict->allowed || verdict->wait_ns == ENGINE_NEVER)
+        return false;
+    if (verdict->blocked)
+        return (limit->spec.flags & ENGINE_EXTEND) != 0 && limit->spec.block_ns > 0;
+    return limit->spec.block_ns > 0 || (limit->spec.flags & ENGINE_COUNT_REFUSED) != 0;
+}
+
+static void tell_block(const struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns,
+                       struct engine_verdict *verdict)
+{
+    verdict->blocked = true;
+    verdict->remaining = 0;
+    verdict->used = limit->capacity;
+    verdict->wait_ns = verdict->reset_ns = verdict->more_ns = state->block_end_ns - now_ns;
+}
+
+static void start_block(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+{
+    unsigned strikes = state->strikes & STRIKES_MAX;
+    if (now_ns >= engine_add(state->block_end_ns, limit->spec.forgive_ns))
+        strikes = 0;
+    state->block_end_ns = engine_add(now_ns, block_length(limit, strikes));
+    state->strikes = (uint8_t)engine_min(strikes + 1, STRIKES_MAX);
+    counter_clear(state);
+}
+
+static void count_refused(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns)
+{
+    switch ((enum engine_algorithm)limit->spec.algorithm) {
+    case ENGINE_SLIDING:
+        sliding_count_refused(state, limit, cost, now_ns);
+        break;
+    case ENGINE_FIXED:
+        fixed_count_refused(state, limit, cost, now_ns);
+        break;
+    case ENGINE_BUCKET:
+    case ENGINE_LEAKY:
+        bucket_count_refused(state, limit, now_ns);
+        break;
+    }
+}
+
+void engine_exceed(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
+                   struct engine_verdict *verdict)
+{
+    if (!engine_exceed_writes(limit, verdict))
+        return;
+    if (verdict->blocked) {
+        unsigned strikes = state->strikes & STRIKES_MAX;
+        uint64_t end_ns = engine_add(now_ns, block_length(limit, strikes > 0 ? strikes - 1 : 0));
+        state->block_end_ns = engine_max(state->block_end_ns, end_ns);
+        tell_block(state, limit, now_ns, verdict);
+        return;
+    }
+    if (limit->spec.block_ns > 0) {
+        start_block(state, limit, now_ns);
+        tell_block(state, limit, now_ns, verdict);
+        verdict->started_block = true;
+        return;
+    }
+    count_refused(state, limit, cost, now_ns);
+    judge_by_algorithm(state, limit, cost, now_ns, verdict);
+}
+
+uint64_t engine_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
+                       uint64_t now_ns)
+{
+    if (limit->spec.count == 0 || is_blocked(state, now_ns))
+        return 0;
+    switch ((enum engine_algorithm)limit->spec.algorithm) {
+    case ENGINE_SLIDING:
+        return sliding_refund(state, limit, cost, mark, now_ns);
+    case ENGINE_FIXED:
+        return fixed_refund(state, limit, cost, mark, now_ns);
+    case ENGINE_BUCKET:
+    case ENGINE_LEAKY:
+        return bucket_refund(state, limit, cost, mark, now_ns);
+    }
+    return 0;
+}
+
+void engine_block(struct engine_state *state, uint64_t for_ns, uint64_t now_ns)
+{
+    state->block_end_ns = engine_add(now_ns, engine_min(for_ns, ENGINE_PERIOD_MAX_NS));
+    state->strikes |= BLOCKED_BY_HAND;
+    counter_clear(state);
+}
+
+uint64_t engine_used(const struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+{
+    struct engine_verdict verdict;
+    engine_judge(state, limit, 0, now_ns, &verdict);
+    return verdict.used;
+}
+
+/* Among keys at their limit the newest is worth least: a flood of keys that are full at once displaces itself. */
+uint32_t engine_worth(const struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+{
+    if (is_blocked(state, now_ns)) {
+        uint64_t left_ms = (state->block_end_ns - now_ns) / 1000000;
+        return ENGINE_WORTH_BLOCKED + (uint32_t)engine_min(left_ms, INT32_MAX);
+    }
+    if (limit->spec.count == 0)
+        return 0;
+    struct engine_verdict verdict;
+    judge_by_algorithm(state, limit, 0, now_ns, &verdict);
+    if (verdict.used == 0) {
+        bool forgiven = now_ns >= engine_add(state->block_end_ns, limit->spec.forgive_ns);
+        return (state->strikes & STRIKES_MAX) == 0 || forgiven ? 0 : 1;
+    }
+    if (verdict.remaining == 0) {
+        uint64_t age_ns = limit->spec.period_ns - engine_min(verdict.reset_ns, limit->spec.period_ns);
+        return ENGINE_WORTH_FULL + (uint32_t)(age_ns / (limit->spec.period_ns / 1000000 + 1));
+    }
+    return 2 + (uint32_t)(verdict.used * (ENGINE_WORTH_FULL / 2) / limit->capacity);
+}
+
+/* ---- repair and conversion ---- */
+
+void engine_repair(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+{
+    state->tally &= ENGINE_TALLY_MAX;
+    if (limit->spec.count == 0) {
+        counter_clear(state);
+    } else {
+        switch ((enum engine_algorithm)limit->spec.algorithm) {
+        case ENGINE_SLIDING:
+            sliding_repair(state, limit);
+            break;
+        case ENGINE_FIXED:
+            fixed_repair(state, limit);
+            break;
+        case ENGINE_BUCKET:
+        case ENGINE_LEAKY:
+            bucket_repair(state, limit);
+            break;
+        }
+    }
+    engine_settle_clock(state, limit, now_ns);
+}
+
+static bool counts_alike(const struct engine_spec *a, const struct engine_spec *b)
+{
+    const uint16_t counter_flags = ENGINE_FROM_FIRST | ENGINE_REFUNDABLE;
+    return a->algorithm == b->algorithm && a->count == b->count && a->period_ns == b->period_ns &&
+           a->burst == b->burst && (a->flags & counter_flags) == (b->flags & counter_flags);
+}
+
+void engine_convert(struct engine_state *state, const struct engine_limit *from, const struct engine_limit *to,
+                    uint64_t now_ns)
+{
+    engine_repair(state, from, now_ns);
+    if (counts_alike(&from->spec, &to->spec))
+        return;
+    struct engine_state fresh = { .block_end_ns = state->block_end_ns, .strikes = state->strikes };
+    if (from->spec.count > 0 && to->spec.count > 0) {
+        struct engine_verdict verdict;
+        judge_by_algorithm(state, from, 0, now_ns, &verdict);
+        uint64_t used = engine_min(verdict.used, to->capacity);
+        switch ((enum engine_algorithm)to->spec.algorithm) {
+        case ENGINE_SLIDING:
+            if (from->spec.algorithm == ENGINE_SLIDING)
+                sliding_convert(state, from, &fresh, to, now_ns);
+            else
+                sliding_charge_at(&fresh, to, used, now_ns);
+            break;
+        case ENGINE_FIXED:
+            fixed_charge_now(&fresh, to, used, now_ns);
+            break;
+        case ENGINE_BUCKET:
+        case ENGINE_LEAKY:
+            bucket_charge_now(&fresh, to, used, now_ns);
+            break;
+        }
+    }
+    *state = fresh;
+    engine_settle_clock(state, to, now_ns);
+}
