@@ -15,7 +15,7 @@
 #define ROWS_DEFAULT 24
 #define ROWS_KEPT 4 /* of the terminal: the two head lines, the last line, the prompt */
 #define KEY_WIDTH 40
-#define STRIKES 127    /* of engine_state.strikes; the top bit tells a block by hand */
+#define STRIKES 127 /* of engine_state.strikes; the top bit tells a block by hand */
 
 struct show_values {
     struct live_place place;

@@ -230,9 +230,12 @@ def test_a_missing_module_is_told_with_the_remedy(build, run, tmp_path):
 
 def test_it_says_so_when_nginx_dies(run):
     server = run().ready()
-    os.kill(server.nginx()[0], signal.SIGKILL)
+    master = server.nginx()[0]
+    workers = pathlib.Path(f"/proc/{master}/task/{master}/children").read_text().split()
+    os.kill(master, signal.SIGKILL)
     assert server.process.wait(20) == 1
     assert "nginx was killed by signal 9" in server.said() and list(server.runtime.iterdir()) == []
+    assert workers and not any(pathlib.Path(f"/proc/{pid}").exists() for pid in workers)
 
 
 def test_nginx_does_not_outlive_a_killed_drossel(run):
