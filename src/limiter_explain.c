@@ -61,6 +61,7 @@ void limiter_explain(struct limiter *limiter, const struct drossel_request *requ
         explained->missing = subject_missing(&finder, limit->subject);
         return;
     }
+    memcpy(explained->key_hash, hash.half, sizeof explained->key_hash);
     subject_format(&finder, limit->subject, explained->key, sizeof explained->key);
     const struct policy_override *override = subject_override(&finder, limit);
     explained->overridden = override != NULL;

@@ -40,7 +40,7 @@ static void a_peak_is_that_of_a_model_that_counts_each_window(void **state)
         struct census census = { 0 };
         uint64_t now = 0;
         dice_state = seed;
-        struct census_entry *entry = census_find(&census, "key", 3);
+        struct census_entry *entry = census_find(&census, "key", 3, "key");
         assert_non_null(entry);
         for (size_t i = 0; i < TIMES; i++) {
             now += dice(10) == 0 ? dice(3000) : dice(2 * seed);
@@ -53,22 +53,23 @@ static void a_peak_is_that_of_a_model_that_counts_each_window(void **state)
     }
 }
 
-static void every_text_has_one_entry_that_stays_where_it_is(void **state)
+static void every_key_has_one_entry_that_stays_where_it_is(void **state)
 {
     struct census census = { 0 };
     char text[16];
     (void)state;
-    struct census_entry *first = census_find(&census, "key 0", 5);
+    struct census_entry *first = census_find(&census, "key 0", 5, "key 0");
     for (int lap = 0; lap < 2; lap++)
         for (int i = 0; i < 5000; i++) {
             int size = snprintf(text, sizeof text, "key %d", i);
-            struct census_entry *entry = census_find(&census, text, (size_t)size);
+            struct census_entry *entry = census_find(&census, text, (size_t)size, text);
             assert_non_null(entry);
-            assert_string_equal(entry->text, text);
+            assert_string_equal(entry->label, text);
         }
     assert_int_equal(census.count, 5000);
-    assert_ptr_equal(census_find(&census, "key 0", 5), first);
-    assert_ptr_not_equal(census_find(&census, "key", 3), first);
+    assert_ptr_not_equal(census_find(&census, "a\0b", 3, "?"), census_find(&census, "a\0c", 3, "?"));
+    assert_ptr_equal(census_find(&census, "key 0", 5, "key 0"), first);
+    assert_ptr_not_equal(census_find(&census, "key", 3, "key"), first);
     census_release(&census);
     assert_int_equal(census.count, 0);
 }
@@ -84,16 +85,16 @@ static void the_top_is_the_most_refused_then_the_most_frequent(void **state)
     char order[8] = "";
     (void)state;
     for (size_t i = 0; i < 5; i++) {
-        struct census_entry *entry = census_find(&census, row[i].text, 1);
+        struct census_entry *entry = census_find(&census, row[i].text, 1, row[i].text);
         entry->requests = row[i].requests;
         entry->refused = row[i].refused;
     }
     size_t count = census_top(&census, top, 8);
     for (size_t i = 0; i < count; i++)
-        strcat(order, top[i]->text);
+        strcat(order, top[i]->label);
     assert_string_equal(order, "abcde");
     assert_int_equal(census_top(&census, top, 2), 2);
-    assert_string_equal(top[1]->text, "b");
+    assert_string_equal(top[1]->label, "b");
     census_release(&census);
 }
 
@@ -101,7 +102,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_peak_is_that_of_a_model_that_counts_each_window),
-        cmocka_unit_test(every_text_has_one_entry_that_stays_where_it_is),
+        cmocka_unit_test(every_key_has_one_entry_that_stays_where_it_is),
         cmocka_unit_test(the_top_is_the_most_refused_then_the_most_frequent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

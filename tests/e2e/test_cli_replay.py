@@ -178,3 +178,13 @@ def test_more_keys_than_the_policy_has_room_for_change_no_decision(build, tmp_pa
     events = [{"t": lap, "address": f"10.{n >> 8}.{n & 255}.1"} for lap in range(2) for n in range(20000)]
     decisions = replay(build, tmp_path, policy, events)
     assert [d["verdict"] for d in decisions] == ["allow"] * 20000 + ["refuse"] * 20000
+
+
+def test_a_key_that_a_stranger_chose_steers_no_terminal_and_shares_no_count(build, tmp_path):
+    policy = "limits: { it: { by: path, allow: 1 per 60s } }"
+    events = [{"t": n, "address": A, "path": f"/{'x' * 300 * (n % 2)}%1b%5b2J%ff%c3%{0xa0 + n:x}"} for n in range(9)]
+    told = summary(build, tmp_path, policy, events)["limits"]["it"]
+    assert (told["peak"], len(told["top"]), told["refused"]) == (1, 9, 0)
+    text = "".join(json.dumps(event) + "\n" for event in events * 2)
+    shown = drossel(build, "replay", "--policy", tmp_path / "policy.yaml", "-", text=text).stdout
+    assert "[2J" in shown and "\x1b" not in shown
