@@ -179,11 +179,11 @@ void tally_conclude(struct tally *tally)
         !client_is_private(&tally->client))
         return;
     drossel_address_format(&tally->client, client);
-    snprintf(
-        text, sizeof text,
-        "all %llu requests seem to come from %s while their X-Forwarded-For differs: everybody shares one key; set "
-        "`client: { trusted: [%s], address_from: X-Forwarded-For }` if that is your proxy",
-        (unsigned long long)tally->requests, client, client);
+    snprintf(text, sizeof text,
+             "warning: all %llu requests seem to come from %s while their X-Forwarded-For differs: everybody shares "
+             "one key; set "
+             "`client: { trusted: [%s], address_from: X-Forwarded-For }` if that is your proxy",
+             (unsigned long long)tally->requests, client, client);
     tally_warn(tally, text);
 }
 
@@ -245,7 +245,7 @@ void tally_print(const struct tally *tally, size_t unparsed, FILE *out)
 {
     size_t index;
     json_t *warning;
-    json_array_foreach(tally->warnings, index, warning) fprintf(out, "warning: %s\n", json_string_value(warning));
+    json_array_foreach(tally->warnings, index, warning) fprintf(out, "%s\n", json_string_value(warning));
     fprintf(out, "%llu requests of %zu clients", (unsigned long long)tally->requests, tally->clients.count);
     if (tally->first != NULL)
         fprintf(out, " from %s to %s", tally->first, tally->last);

@@ -37,7 +37,7 @@ TOLD = [
      ["request GET /a.css", "client 2001:db8:1:2:3::1: taken as it was given", "key 2001:db8:1:2::/64",
       "page does not apply: the request is in class static", "classes static"]),
     ("/a.css", ["--address", "198.51.100.1", "--cost", "3"], ["costs 3", "waiting does not help", "result refuse with 429 by limit big"]),
-    ("GET /health/live?x", ["--address", "198.51.100.1"], ["request GET /health/live", "exempt yes, its path", "result allow: exempt"]),
+    ("GET /health/live?x", ["--address", "198.51.100.1"], ["request GET /health/live", "exempt yes, its path", "limits not asked", "result allow: exempt"]),
     ("options /", ["--address", "198.51.100.1"], ["request OPTIONS /", "exempt yes, its method"]),
     ("/", ["--address", "192.0.2.7"], ["exempt yes, its address"]),
     ("/", ["--address", "198.51.100.1", "--door", "php"], ["php applies"]),
