@@ -1,5 +1,7 @@
 """`drossel replay`: events in, decisions and a summary out."""
 import json
+import random
+import subprocess
 
 import pytest
 
@@ -188,3 +190,23 @@ def test_a_key_that_a_stranger_chose_steers_no_terminal_and_shares_no_count(buil
     text = "".join(json.dumps(event) + "\n" for event in events * 2)
     shown = drossel(build, "replay", "--policy", tmp_path / "policy.yaml", "-", text=text).stdout
     assert "[2J" in shown and "\x1b" not in shown
+
+
+def test_every_line_of_a_mutated_file_is_either_decided_or_complained_about(build, tmp_path):
+    dice = random.Random(3)
+    good = json.dumps({"t": 12.5, "address": A, "peer": "2001:db8::1", "method": "POST", "path": "/a%20b/../c", "host": "a.example:80",
+                       "account": "u", "token": "k", "headers": {"X-A": ["1", "2"]}, "cost": 2, "status": 401, "settle_at": 13}).encode()
+    lines = []
+    for _ in range(3000):
+        line = bytearray(good)
+        for _ in range(dice.randrange(1, 4)):
+            at = dice.randrange(len(line))
+            line[at:at + dice.randrange(3)] = bytes(dice.choice(b'"{}[],:0123456789.eE-%/\\x00\\xff\\\\u a') for _ in range(dice.randrange(3)))
+        lines.append(bytes(line).replace(b"\n", b" "))
+    events = tmp_path / "events.jsonl"
+    events.write_bytes(b"\n".join(lines))
+    path = write_policy(tmp_path, "limits: { page: { by: [address, path, header.X-A], allow: 50 per 10s } }")
+    done = subprocess.run([build / "drossel", "replay", "--json", "--policy", path, events], capture_output=True, timeout=60)
+    told = json.loads(done.stdout)
+    assert done.returncode == 1 and told["unparsed"] == done.stderr.count(b"\n") > 100
+    assert told["requests"] + told["unparsed"] == len(lines) and told["requests"] > 100
