@@ -174,7 +174,8 @@ bool run_make_folder(struct run_plan *plan)
         plan->folder[0] = '\0';
         return false;
     }
-    if (geteuid() == 0 && chmod(plan->folder, 0711) != 0) {
+    const struct passwd *worker = run_worker();
+    if (worker != NULL && (chown(plan->folder, 0, worker->pw_gid) != 0 || chmod(plan->folder, 0710) != 0)) {
         cli_complain("%s: %s", plan->folder, strerror(errno));
         return false;
     }

@@ -149,7 +149,7 @@ def test_each_refusal_is_a_line_and_a_flood_of_them_is_counted(run):
 def test_a_signal_stops_it_cleanly(run, how):
     server = run().ready()
     folder, nginx = server.runtime_folder(), server.nginx()[0]
-    assert (folder / "nginx.conf").exists() and folder.stat().st_mode & 0o777 == (0o711 if os.geteuid() == 0 else 0o700)
+    assert (folder / "nginx.conf").exists() and folder.stat().st_mode & 0o777 == (0o710 if os.geteuid() == 0 else 0o700)
     assert server.stop(how) == 0
     assert not folder.exists() and not pathlib.Path(f"/proc/{nginx}").exists()
     assert list(server.runtime.iterdir()) == []
