@@ -218,7 +218,7 @@ static int run_explain(int argc, char **argv)
     code = take_question(&values, operand[1], &question);
     if (code != CLI_DONE)
         return code;
-    struct policy *policy = live_policy(operand[0]);
+    struct policy *policy = live_policy(operand[0], false);
     if (policy == NULL)
         return CLI_FAILED;
     code = explain(&values, policy, &question);

@@ -247,7 +247,7 @@ static void stop(struct running *running)
 
 static void reload(struct running *running)
 {
-    struct policy *policy = live_policy(running->plan->given);
+    struct policy *policy = live_policy(running->plan->given, true);
     if (policy == NULL) {
         cli_complain("the policy has mistakes: the old one stays in force");
         return;
@@ -335,7 +335,7 @@ static int run_run(int argc, char **argv)
         return cli_misuse(&cli_run, "--policy FILE is missing");
     if ((code = plan_rest(&values, &plan)) != CLI_DONE || (code = plan_policy(&values, &plan)) != CLI_DONE)
         return code;
-    struct policy *policy = live_policy(plan.given);
+    struct policy *policy = live_policy(plan.given, true);
     if (policy == NULL)
         return CLI_FAILED;
     code = run_find(&plan) ? plan_listens(&values, &plan) : CLI_FAILED;

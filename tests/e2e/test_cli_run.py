@@ -204,6 +204,12 @@ def test_an_address_in_use_is_told_at_once(build, run, tmp_path):
     assert f"127.0.0.1:{port} is in use by another program" in done.stderr and "--listen" in done.stderr
 
 
+def test_warnings_are_told_where_the_policy_is_put_in_force(run, tmp_path):
+    server = run(policy="limits: { page: { by: address, allow: 5 per 1m, algorithm: leaky, burst: 3 } }\n"
+                        f"table: {{ path: {tmp_path}/table, keys: 1k }}\n").ready()
+    assert "admits 4 at once" in server.said()
+
+
 def test_a_policy_with_mistakes_starts_nothing(build, run, tmp_path):
     path = write_policy(tmp_path, "limits: { page: { by: adress, allow: 5 per 1h } }")
     done = drossel(build, "run", "--policy", path, "--listen", "127.0.0.1:0", code=1)
