@@ -5,7 +5,6 @@
 
 #include <getopt.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #define OPTIONS_MAX 24
@@ -182,6 +181,13 @@ void cli_print_help(const struct cli_command *command)
         print_option(command->options[i].name, command->options[i].argument, command->options[i].help);
     print_option("help", NULL, "this text");
     printf("\nThe whole story: man drossel-%s\n", command->name);
+}
+
+void cli_print_lines(FILE *out, const char *text)
+{
+    size_t size = text != NULL ? strlen(text) : 0;
+    if (size > 0)
+        fprintf(out, "%s%s", text, text[size - 1] == '\n' ? "" : "\n");
 }
 
 static const char *two_units(uint64_t total_s, char *out, size_t cap)

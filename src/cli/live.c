@@ -17,10 +17,10 @@ struct policy *live_policy(const char *path, bool warn)
     char *mistakes = NULL, *warnings = NULL;
     struct policy *policy = policy_open(path, &mistakes, &warnings);
     fflush(stdout);
-    if (warn && warnings != NULL)
-        fprintf(stderr, "%s\n", warnings);
+    if (warn)
+        cli_print_lines(stderr, warnings);
     if (policy == NULL)
-        fprintf(stderr, "%s\n", mistakes != NULL ? mistakes : "the policy cannot be opened");
+        cli_print_lines(stderr, mistakes != NULL ? mistakes : "the policy cannot be opened");
     free(mistakes);
     free(warnings);
     return policy;
