@@ -9,6 +9,9 @@
  *
  * That is checked here in whole numbers, not believed.  Grids are decimal (1, 2, 5 times a power of ten) where that
  * suffices, because then times of whole milliseconds or seconds lie on them and nothing at all is rounded.
+ *
+ * Counts in the stamps (ENGINE_REFUNDABLE) leave fewer bits for the time: there the promise holds up to N = 1071. Beyond, the
+ * layout that comes closest is taken, and the strict window alone is promised.
  */
 #include "engine/algorithm.h"
 
