@@ -77,7 +77,10 @@ static uint64_t place_on_grid(const struct engine_limit *limit, uint64_t code, u
 
 static uint64_t expiry_of(const struct engine_limit *limit, uint64_t place)
 {
-    return engine_add(place * limit->quantum_ns, limit->spec.period_ns);
+    uint64_t time_ns;
+    if (__builtin_mul_overflow(place, limit->quantum_ns, &time_ns))     /* rounded up beyond the end of the clock */
+        return UINT64_MAX;
+    return engine_add(time_ns, limit->spec.period_ns);
 }
 
 /* Shifts the log up by one stamp and puts a new one in front. The oldest falls off when all places are taken. */
