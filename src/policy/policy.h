@@ -79,7 +79,8 @@ struct policy_limit {
 };
 
 /* Where account or token come from in a request; first that is there wins. */
-enum policy_source_kind { POLICY_FROM_HEADER, POLICY_FROM_COOKIE, POLICY_FROM_BASIC, POLICY_FROM_FORM, POLICY_FROM_JSON };
+enum policy_source_kind { POLICY_FROM_HEADER, POLICY_FROM_COOKIE, POLICY_FROM_BASIC, POLICY_FROM_FORM, POLICY_FROM_JSON,
+                          POLICY_FROM_BEARER /* Authorization: Bearer, without that word */ };
 struct policy_source {
     enum policy_source_kind kind;
     struct drossel_text name;        /* header in lower case, cookie name, form field, dotted JSON path */

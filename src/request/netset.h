@@ -20,13 +20,14 @@ bool netset_add(struct netset *set, const struct drossel_address *address, unsig
 bool netset_seal(struct netset *set);
 
 bool netset_has(const struct netset *set, const struct drossel_address *address);
-size_t netset_size(const struct netset *set);   /* ranges after merging */
+size_t netset_size(const struct netset *set); /* ranges after merging */
 
 /* Does it cover the whole IPv4 or the whole IPv6 space? */
 bool netset_is_everything(const struct netset *set);
 
-/* Parses `203.0.113.7`, `10.0.0.0/8`, `2001:db8::/32`, `unix`.  Host bits beyond the prefix must be zero unless
- * `*masked` may be set to tell so.  NULL on success, else static text: what is wrong and what would be right. */
+/* Parses `203.0.113.7`, `10.0.0.0/8`, `2001:db8::/32`, `unix` (or nginx's `unix:`).  NULL on success, else static text:
+ * what is wrong and what would be right.  Outputs stay untouched on failure, but for one: where the address has bits
+ * beyond its prefix, both are set, so that the caller can say which network would be right. */
 const char *netset_parse(const char *text, size_t size, struct drossel_address *address, unsigned *bits);
 
 #endif

@@ -19,7 +19,8 @@ struct store_charge {
     uint16_t limit_id;           /* registry index */
     bool advisory;               /* its refusal stops nobody: dry run, challenge, mark */
     uint8_t subject;             /* opaque to the store: handed to `name` */
-    struct engine_verdict verdict;   /* result */
+    bool judged;                 /* result: false where another key's running block had decided already */
+    struct engine_verdict verdict;   /* result, where judged */
 };
 
 struct store_batch {

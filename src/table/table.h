@@ -113,39 +113,55 @@ struct table_key table_key_mix(const uint64_t subject_hash[2], uint64_t seed);
 /* Fetches a key's home line ahead. */
 void table_prefetch(const struct table *table, struct table_key key);
 
-/* Is the key blocked, without a lock?  Returns the end of the block, or 0.  Cost: the slots' cache lines, no write. */
-uint64_t table_blocked_until(const struct table *table, struct table_key key, uint64_t now_ns);
+/* The key's slot, or TABLE_NO_SLOT.  Without a lock; what it says may be past at once. */
+#define TABLE_NO_SLOT UINT64_MAX
+uint64_t table_find(const struct table *table, struct table_key key);
 
-/* ---- one or many slots held at once ---- */
+/* The end of the key's block as it stands in that slot, or 0 if the slot is no longer the key's.  One read, no write. */
+uint64_t table_block_end(const struct table *table, uint64_t slot, struct table_key key);
+
+/* ---- slots held: one, or several at once under one ticket ---- */
 
 struct table_hold {              /* a slot held by us; lives on the caller's stack */
-    uint64_t slot;               /* index */
+    uint64_t slot;               /* index; after TABLE_BUSY: the slot whose guard is in the way */
     uint32_t ticket;
-    uint16_t limit;              /* of the state as it stands: registry index */
-    bool fresh;                  /* nothing was there: `state` is zero, and the slot is claimed only on writing */
-    bool repaired;               /* taken over from a dead holder */
+    bool fresh;                  /* nothing was there: `state` is zero */
     struct engine_state state;   /* a copy to work on */
 };
 
-enum table_taking { TABLE_TAKEN, TABLE_ABSENT, TABLE_BUSY };
+enum table_taking {
+    TABLE_TAKEN,
+    TABLE_ABSENT,                /* the key has no slot (table_take), or none can be had (table_insert: all of the
+                                    neighbourhood is held under this very ticket) */
+    TABLE_BUSY                   /* somebody else holds a guard that is needed: table_wait, without holding any */
+};
 
-/* Takes the guard of the key's slot and copies its state, converted to `limit` if it was written under other numbers.
- * With `insert`, an absent key gets a slot (a free one, else the victim whose loss changes least), and a fresh state.
- * TABLE_ABSENT only without `insert`.  With `patient` false, TABLE_BUSY instead of waiting. */
-enum table_taking table_take(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, bool insert,
-                             bool patient, struct table_hold *hold);
+/* A new ticket, never 0: under which guards are taken.  Unique enough among all threads and processes: 32 random bits. */
+uint32_t table_ticket(void);
 
-/* Waits until the guard that made table_take say TABLE_BUSY was freed, or taken over. */
-void table_wait(struct table *table, struct table_key key, uint64_t now_ns);
+/* Takes the guard of the key's slot and copies its state, converted to `limit` (registry index) if it was written under other
+ * numbers, and settled for a clock that stepped back.  Never waits. */
+enum table_taking table_take(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, uint32_t ticket,
+                             struct table_hold *hold);
 
-/* Writes the copy back and frees the guard.  False if the guard had been taken from us meanwhile: nothing was written. */
-bool table_put(struct table *table, struct table_hold *hold, struct table_key key, uint16_t limit);
+/* As table_take, but gives an absent key a slot: a free one, else that of the key whose loss changes least.  The slot is the
+ * key's from then on, fresh.  Never waits. */
+enum table_taking table_insert(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
+                               uint32_t ticket, struct table_hold *hold);
 
-/* Does the hold still own its guard?  For checking all of several before any is written. */
+/* After TABLE_BUSY: waits until the guard in the way was freed or has changed hands; takes it from the dead, repairs
+ * the slot and frees it.  The caller holds no guard meanwhile, so nobody waits in a circle. */
+void table_wait(struct table *table, const struct table_hold *busy, uint64_t now_ns);
+
+/* Does the hold still own its guard? */
 bool table_holds(const struct table *table, const struct table_hold *hold);
 
+/* Writes the copy back and frees the guard.  False if the guard had been taken from us: nothing was written, or, if it
+ * happened within the few stores of the writing itself, something that the next reader repairs. */
+bool table_put(struct table *table, const struct table_hold *hold, struct table_key key, uint16_t limit);
+
 /* Frees the guard without writing. */
-void table_drop(struct table *table, struct table_hold *hold);
+void table_drop(struct table *table, const struct table_hold *hold);
 
 /* Sets the readable name of a held slot (only where the table has names; cut to TABLE_NAME_BYTES). */
 void table_name_set(struct table *table, const struct table_hold *hold, struct table_key key, const char *name, size_t size);
@@ -156,7 +172,7 @@ struct table_entry {
     uint64_t slot;
     uint16_t limit;
     struct engine_state state;
-    struct table_key key;        /* `tag` only */
+    uint64_t tag;                /* of the key */
     char name[TABLE_NAME_BYTES + 1];     /* "" without */
 };
 /* Reads the next used slot at or after `*slot` without a lock (a consistent copy or none); false at the end. */

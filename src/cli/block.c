@@ -1,0 +1,128 @@
+/*
+ * drossel block and drossel unblock: refuses an address for a while by hand, and takes it back.
+ */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/hand.h"
+#include "limiter.h"
+
+struct block_values {
+    struct live_place place;
+    const char *limit;
+};
+
+static const struct cli_option options[] = {
+    { "limit", CLI_TEXT, offsetof(struct block_values, limit), "NAME", "in this limit only, not in all" },
+    LIVE_OPTIONS(block_values, place),
+    { NULL, CLI_FLAG, 0, NULL, NULL },
+};
+
+/* Blocks the address in one rate of a limit.  False if the slot was taken from us, which a second try mends. */
+static bool block_in(const struct hand *hand, uint32_t index, uint64_t for_ns)
+{
+    const struct table_limit *limit = table_limit_at(hand->table, index);
+    struct drossel_address network = client_key(&hand->address, limit->ipv6_prefix);
+    char name[DROSSEL_ADDRESS_TEXT + 8];
+    size_t size = drossel_address_format(&network, name);
+    if (network.family == DROSSEL_IPV6 && limit->ipv6_prefix < 128)
+        size += (size_t)snprintf(name + size, sizeof name - size, "/%u", limit->ipv6_prefix);
+    struct table_key key = limiter_address_key(hand->table, &hand->address, limit->ipv6_prefix, limit->seed);
+    uint64_t now_ns = table_now(hand->table);
+    struct table_hold hold;
+    uint32_t ticket = table_ticket();
+    enum table_taking taking;
+    while ((taking = table_insert(hand->table, key, (uint16_t)index, now_ns, ticket, &hold)) == TABLE_BUSY)
+        table_wait(hand->table, &hold, now_ns);
+    if (taking != TABLE_TAKEN)
+        return false;
+    engine_block(&hold.state, for_ns, now_ns);
+    table_name_set(hand->table, &hold, key, name, size);
+    return table_put(hand->table, &hold, key, (uint16_t)index);
+}
+
+static unsigned block_limit(const struct hand *hand, uint64_t for_ns)
+{
+    unsigned count = 0;
+    for (uint32_t i = 1; i < table_limit_count(hand->table); i++) {
+        const struct table_limit *limit = table_limit_at(hand->table, i);
+        if (!live_limit_is(limit, hand->limit))
+            continue;
+        if (strcmp(limit->subject, "address") != 0) {
+            cli_complain("limit %s counts by %s: only limits by address can be blocked by hand", limit->name,
+                         limit->subject);
+            return 0;
+        }
+        count += block_in(hand, i, for_ns) || block_in(hand, i, for_ns);
+    }
+    return count;
+}
+
+static bool block(const struct hand *hand, uint64_t for_ns)
+{
+    char wait[48];
+    if (hand->limit != NULL && (!live_has_limit(hand->table, hand->limit) || block_limit(hand, for_ns) == 0))
+        return false;
+    if (hand->limit == NULL &&
+        !limiter_ban(hand->table, &hand->address, hand_prefix(hand->table), for_ns, table_now(hand->table))) {
+        cli_complain("%s has no room for another ban", table_path(hand->table));
+        return false;
+    }
+    printf("%s: %s blocked for %s\n", hand->limit != NULL ? hand->limit : "ban", hand->key,
+           cli_wait_format(for_ns, wait, sizeof wait));
+    return true;
+}
+
+static int run_block(int argc, char **argv)
+{
+    struct block_values values = { 0 };
+    struct hand hand;
+    char **operand;
+    int count, code;
+    uint64_t for_ns = 0;
+    if (!cli_parse(&cli_block, argc, argv, &values, &operand, &count, &code))
+        return code;
+    const char *wrong = policy_duration_parse((struct drossel_text){ operand[1], strlen(operand[1]) }, &for_ns);
+    if (wrong != NULL || for_ns == 0 || for_ns > ENGINE_PERIOD_MAX_NS)
+        return cli_misuse(&cli_block, "%s: %s", operand[1], wrong != NULL ? wrong : "write from 1ms to 366d");
+    hand_init(&hand, NULL, operand[0], values.limit);
+    if (!hand.is_address)
+        return cli_misuse(&cli_block, "%s is no address; write one like 203.0.113.7 or 2001:db8::1", operand[0]);
+    hand.table = live_open(&values.place);
+    if (hand.table == NULL)
+        return CLI_FAILED;
+    bool good = block(&hand, for_ns);
+    table_close(hand.table);
+    return good ? CLI_DONE : CLI_FAILED;
+}
+
+const struct cli_command cli_block = { "block", "KEY FOR", "refuses an address for a while, such as 15m", options, 2,
+                                       2,       run_block };
+
+static int run_unblock(int argc, char **argv)
+{
+    struct block_values values = { 0 };
+    struct hand hand;
+    char **operand;
+    int count, code;
+    if (!cli_parse(&cli_unblock, argc, argv, &values, &operand, &count, &code))
+        return code;
+    struct table *table = live_open(&values.place);
+    if (table == NULL)
+        return CLI_FAILED;
+    unsigned found = 0;
+    if (values.limit == NULL || live_has_limit(table, values.limit)) {
+        hand_init(&hand, table, operand[0], values.limit);
+        found = hand_forget(&hand, true) + hand_unban(&hand);
+        if (found == 0)
+            cli_complain("%s is not blocked", operand[0]);
+    }
+    table_close(table);
+    return found > 0 ? CLI_DONE : CLI_FAILED;
+}
+
+const struct cli_command cli_unblock = { "unblock",  "KEY", "lifts the blocks of a key and the ban of an address",
+                                         options,    1,     1,
+                                         run_unblock };

@@ -1,0 +1,217 @@
+/*
+ * drossel explain: tells a request's way through the policy, step by step.
+ */
+#include "cli/explain.h"
+
+#include <stdio.h>
+
+#include "cli/cli.h"
+
+#define LABEL 11
+
+/* How it came out over all limits. */
+struct outcome {
+    enum drossel_verdict verdict, suppressed;
+    const struct policy_limit *limit;
+    uint64_t wait_ns, delay_ns;
+};
+
+void explain_label(const char *name)
+{
+    printf("%-*s", LABEL, name);
+}
+
+static void print_client(const struct policy *policy, const struct drossel_request *request,
+                         const struct drossel_decision *decision)
+{
+    char client[DROSSEL_ADDRESS_TEXT], peer[DROSSEL_ADDRESS_TEXT];
+    explain_label("client");
+    if (request->address.family != DROSSEL_NONE) {
+        drossel_address_format(&request->address, client);
+        printf("%s: taken as it was given\n", client);
+    } else {
+        struct client found = client_recover(&policy->client, request);
+        drossel_address_format(&found.address, client);
+        drossel_address_format(&request->peer, peer);
+        printf("%s: %s\n", client, client_reason_text(found.reason));
+        explain_label("peer");
+        printf("%s, %s\n", peer, found.peer_trusted ? "a trusted proxy" : "not a trusted proxy");
+    }
+    if (decision->client.family == DROSSEL_IPV6 && policy->ipv6_prefix < 128) {
+        struct drossel_address key = client_key(&decision->client, policy->ipv6_prefix);
+        drossel_address_format(&key, client);
+        explain_label("key");
+        printf("%s/%u: an IPv6 client is counted by its network\n", client, policy->ipv6_prefix);
+    }
+}
+
+static void print_exempt(const struct policy *policy, const struct policy_facts *facts,
+                         const struct drossel_decision *decision)
+{
+    static const char *const why[] = { "no", "yes, its address is listed: neither counted nor refused",
+                                       "yes, its path is listed: neither counted nor refused",
+                                       "yes, its method is listed: neither counted nor refused" };
+    char wait[48];
+    explain_label("exempt");
+    puts(why[policy_exempt(policy, &decision->client, facts)]);
+    explain_label("banned");
+    if (decision->banned)
+        printf("yes, for another %s\n", cli_wait_format(decision->wait_ns, wait, sizeof wait));
+    else
+        puts("no");
+}
+
+static void print_classes(const struct policy *policy, const struct policy_class_set *classes)
+{
+    bool any = false;
+    explain_label("classes");
+    for (uint32_t i = 0; i < policy->class_count; i++)
+        if (policy_in_class(classes, i)) {
+            printf("%s%s", any ? ", " : "", policy->class_names[i]);
+            any = true;
+        }
+    puts(any ? "" : "none");
+}
+
+/* Which class keeps the request out of the limit. */
+static void print_no_class(const struct policy *policy, const struct policy_limit *limit,
+                           const struct policy_class_set *classes)
+{
+    for (uint32_t i = 0; i < limit->positive_count; i++)
+        if (!policy_in_class(classes, limit->positive[i])) {
+            printf("does not apply: the request is not in class %s\n", policy->class_names[limit->positive[i]]);
+            return;
+        }
+    for (uint32_t i = 0; i < limit->negative_count; i++)
+        if (policy_in_class(classes, limit->negative[i])) {
+            printf("does not apply: the request is in class %s\n", policy->class_names[limit->negative[i]]);
+            return;
+        }
+    puts("does not apply: the request is not in its classes");
+}
+
+static void print_rate(const struct policy_rate *rate, const struct engine_verdict *verdict)
+{
+    char period[32], wait[48];
+    policy_duration_format(rate->engine.spec.period_ns, period, sizeof period);
+    printf("%*s%llu per %s: ", LABEL + 2, "", (unsigned long long)rate->engine.spec.count, period);
+    if (verdict->allowed) {
+        printf("lets it through, %llu left after it", (unsigned long long)verdict->remaining);
+        if (verdict->delay_ns > 0)
+            printf(", held back for %s", cli_wait_format(verdict->delay_ns, wait, sizeof wait));
+    } else if (verdict->wait_ns == ENGINE_NEVER) {
+        fputs("refuses it, and waiting does not help", stdout);
+    } else {
+        printf("%s; it would pass in %s", verdict->blocked ? "refuses it, blocked" : "refuses it, used up",
+               cli_wait_format(verdict->wait_ns, wait, sizeof wait));
+    }
+    putchar('\n');
+}
+
+static enum drossel_verdict verdict_of(const struct policy_limit *limit)
+{
+    static const enum drossel_verdict verdict[] = { [POLICY_REFUSE] = DROSSEL_REFUSE,
+                                                    [POLICY_DROP] = DROSSEL_DROP,
+                                                    [POLICY_DELAY] = DROSSEL_REFUSE,
+                                                    [POLICY_CHALLENGE] = DROSSEL_CHALLENGE,
+                                                    [POLICY_MARK] = DROSSEL_MARK };
+    return verdict[limit->action];
+}
+
+/* Adds what one rate said to how it comes out. */
+static void merge(const struct policy_limit *limit, const struct engine_verdict *said, struct outcome *outcome)
+{
+    enum drossel_verdict verdict = said->allowed ? DROSSEL_ALLOW : verdict_of(limit);
+    if (said->allowed && said->delay_ns > 0)
+        verdict = DROSSEL_DELAY;
+    if (limit->dry_run) {
+        if (verdict > outcome->suppressed)
+            outcome->suppressed = verdict;
+        return;
+    }
+    bool stricter = verdict > outcome->verdict;
+    bool longer = verdict == outcome->verdict && !said->allowed && said->wait_ns > outcome->wait_ns;
+    if (stricter || longer) {
+        outcome->verdict = verdict;
+        outcome->limit = limit;
+        outcome->wait_ns = said->wait_ns;
+    }
+    if (said->allowed && said->delay_ns > outcome->delay_ns)
+        outcome->delay_ns = said->delay_ns;
+}
+
+static void print_limit(const struct policy *policy, const struct limiter_explained *said,
+                        const struct policy_class_set *classes, struct outcome *outcome)
+{
+    const struct policy_limit *limit = &policy->limits[said->limit];
+    printf("  %-16s ", limit->name);
+    switch (said->why) {
+    case LIMITER_NO_CLASS:
+        print_no_class(policy, limit, classes);
+        return;
+    case LIMITER_OTHER_DOOR:
+        puts("does not apply: it is for other doors (`only`)");
+        return;
+    case LIMITER_KEY_MISSING:
+        printf("no %s, so this limit does not apply\n", said->missing);
+        return;
+    case LIMITER_UNLIMITED:
+        printf("does not apply: key %s is unlimited by an override\n", said->key);
+        return;
+    case LIMITER_APPLIES:
+        break;
+    }
+    printf("applies, key %s%s", said->key, said->overridden ? " (with numbers of its own)" : "");
+    if (said->cost != 1)
+        printf(", costs %llu", (unsigned long long)said->cost);
+    puts(limit->dry_run ? ", dry run" : "");
+    for (uint32_t i = 0; i < said->rate_count; i++) {
+        print_rate(said->rate[i], &said->verdict[i]);
+        merge(limit, &said->verdict[i], outcome);
+    }
+}
+
+static void print_outcome(const struct outcome *outcome, const struct drossel_decision *decision)
+{
+    char wait[48];
+    const char *name = outcome->limit != NULL ? outcome->limit->name : "";
+    explain_label("result");
+    if (decision->exempt)
+        puts("allow: exempt");
+    else if (decision->untrusted)
+        printf("refuse with %u: it did not come through a trusted proxy\n", decision->status);
+    else if (decision->banned)
+        printf("%s: the address is banned\n", drossel_verdict_name(decision->verdict));
+    else if (outcome->verdict == DROSSEL_REFUSE)
+        printf("refuse with %u by limit %s; wait %s\n", outcome->limit->answer->status, name,
+               cli_wait_format(outcome->wait_ns, wait, sizeof wait));
+    else if (outcome->verdict == DROSSEL_DELAY)
+        printf("delay for %s\n", cli_wait_format(outcome->delay_ns, wait, sizeof wait));
+    else
+        printf("%s%s%s\n", drossel_verdict_name(outcome->verdict), *name != '\0' ? " by limit " : "", name);
+    if (outcome->suppressed > DROSSEL_ALLOW)
+        printf("%*sa limit in dry run would have said: %s\n", LABEL, "", drossel_verdict_name(outcome->suppressed));
+}
+
+void explain_tell(struct limiter *limiter, const struct drossel_request *request,
+                  const struct drossel_decision *decision)
+{
+    const struct policy *policy = limiter_policy(limiter);
+    struct policy_facts facts = { request->method, request->host, request->path, request, request->door };
+    struct policy_class_set classes = { 0 };
+    struct outcome outcome = { 0 };
+    explain_label("request");
+    printf("%.*s %.*s\n", (int)request->method.size, request->method.data, (int)request->path.size, request->path.data);
+    print_client(policy, request, decision);
+    print_exempt(policy, &facts, decision);
+    policy_match(policy, &facts, &classes, NULL, 0);
+    print_classes(policy, &classes);
+    puts("limits");
+    for (uint32_t i = 0; i < policy->limit_count; i++) {
+        struct limiter_explained said = { 0 };
+        limiter_explain(limiter, request, i, &said);
+        said.limit = i;
+        print_limit(policy, &said, &classes, &outcome);
+    }
+    print_outcome(&outcome, decision);
+}

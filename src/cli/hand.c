@@ -1,0 +1,129 @@
+/*
+ * Keys of the live table, by hand.
+ */
+#include "cli/hand.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "limiter.h"
+
+#define PREFIX_DEFAULT 64
+#define PARTS " ,+|" /* between the parts of a readable key */
+
+void hand_init(struct hand *hand, struct table *table, const char *key, const char *limit)
+{
+    *hand = (struct hand){ .table = table, .key = key, .limit = limit };
+    size_t size = strcspn(key, "/");
+    hand->is_address = drossel_address_parse(key, size, &hand->address) == DROSSEL_OK;
+}
+
+unsigned hand_prefix(const struct table *table)
+{
+    for (uint32_t i = table_limit_count(table); i-- > 1;) {
+        const struct table_limit *limit = table_limit_at(table, i);
+        if (limit != NULL && limit->ipv6_prefix > 0)
+            return limit->ipv6_prefix;
+    }
+    return PREFIX_DEFAULT;
+}
+
+static bool is_wanted(const struct hand *hand, uint32_t index)
+{
+    const struct table_limit *limit = table_limit_at(hand->table, index);
+    if (limit == NULL || index == TABLE_LIMIT_BAN)
+        return false;
+    return hand->limit == NULL || live_limit_is(limit, hand->limit);
+}
+
+/* Is `part` the whole name or one of its parts? */
+static bool has_part(const char *name, const char *part)
+{
+    size_t size = strlen(part);
+    for (const char *at = name; size > 0 && (at = strstr(at, part)) != NULL; at++) {
+        bool begins = at == name || strchr(PARTS, at[-1]) != NULL;
+        bool ends = at[size] == '\0' || strchr(PARTS, at[size]) != NULL;
+        if (begins && ends)
+            return true;
+    }
+    return false;
+}
+
+static bool is_named(const struct hand *hand, const struct table_entry *entry)
+{
+    char text[DROSSEL_ADDRESS_TEXT + 8];
+    if (entry->name[0] == '\0')
+        return false;
+    if (strcmp(entry->name, hand->key) == 0 || has_part(entry->name, hand->key))
+        return true;
+    if (!hand->is_address)
+        return false;
+    const struct table_limit *limit = table_limit_at(hand->table, entry->limit);
+    struct drossel_address network = client_key(&hand->address, limit->ipv6_prefix > 0 ? limit->ipv6_prefix : 128);
+    size_t size = drossel_address_format(&network, text);
+    if (has_part(entry->name, text))
+        return true;
+    snprintf(text + size, sizeof text - size, "/%u", limit->ipv6_prefix);
+    return has_part(entry->name, text);
+}
+
+static bool forget(const struct hand *hand, const struct table_entry *entry, bool blocked_only)
+{
+    char wait[48];
+    uint64_t now_ns = table_now(hand->table), end_ns = entry->state.block_end_ns;
+    if (blocked_only && end_ns <= now_ns)
+        return false;
+    if (!table_forget(hand->table, entry, now_ns))
+        return false;
+    printf("%s: %s forgotten", live_limit_name(hand->table, entry->limit),
+           entry->name[0] != '\0' ? entry->name : hand->key);
+    if (end_ns > now_ns)
+        printf(", was blocked for another %s", cli_wait_format(end_ns - now_ns, wait, sizeof wait));
+    putchar('\n');
+    return true;
+}
+
+/* The slot of the address in one limit, by hash. */
+static bool find_address(const struct hand *hand, uint32_t index, struct table_entry *entry)
+{
+    const struct table_limit *limit = table_limit_at(hand->table, index);
+    if (strcmp(limit->subject, "address") != 0)
+        return false;
+    struct table_key key = limiter_address_key(hand->table, &hand->address, limit->ipv6_prefix, limit->seed);
+    uint64_t slot = table_find(hand->table, key), at = slot;
+    return slot != TABLE_NO_SLOT && table_next(hand->table, &at, entry) && entry->slot == slot;
+}
+
+unsigned hand_forget(const struct hand *hand, bool blocked_only)
+{
+    struct table_entry entry;
+    unsigned count = 0;
+    for (uint32_t i = 1; hand->is_address && i < table_limit_count(hand->table); i++)
+        if (is_wanted(hand, i) && find_address(hand, i, &entry))
+            count += forget(hand, &entry, blocked_only);
+    for (uint64_t slot = 0; table_has_names(hand->table) && table_next(hand->table, &slot, &entry);
+         slot = entry.slot + 1)
+        if (is_wanted(hand, entry.limit) && is_named(hand, &entry))
+            count += forget(hand, &entry, blocked_only);
+    return count;
+}
+
+unsigned hand_unban(const struct hand *hand)
+{
+    uint64_t seen[3] = { 0 };
+    unsigned count = 0;
+    if (!hand->is_address || (hand->limit != NULL && strcmp(hand->limit, "ban") != 0))
+        return 0;
+    for (uint32_t i = 0; i < table_limit_count(hand->table); i++) {
+        const struct table_limit *limit = table_limit_at(hand->table, i);
+        unsigned prefix = limit->ipv6_prefix > 0 && limit->ipv6_prefix <= 128 ? limit->ipv6_prefix : PREFIX_DEFAULT;
+        if (seen[prefix / 64] >> (prefix % 64) & 1)
+            continue;
+        seen[prefix / 64] |= UINT64_C(1) << (prefix % 64);
+        count += limiter_unban(hand->table, &hand->address, prefix, table_now(hand->table));
+    }
+    if (count > 0)
+        printf("ban: %s lifted\n", hand->key);
+    return count;
+}

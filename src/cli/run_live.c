@@ -1,0 +1,88 @@
+/*
+ * drossel run: a live line for each refusal.
+ *
+ * nginx writes them to a datagram socket in the way of syslog: it does not wait when nobody reads, so a terminal that was
+ * stopped with Ctrl-S holds up no request.
+ */
+#include "cli/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define LINES_A_SECOND 25 /* more than that nobody can read; the rest is counted */
+#define MESSAGE_BYTES 4096
+
+int run_live_open(const struct run_plan *plan)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int size = 1 << 20, fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/live.sock", plan->folder);
+    /* the folder keeps strangers out; the workers of root are another user than we */
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && chmod(address.sun_path, 0666) == 0) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+        return fd;
+    }
+    cli_complain("%s: %s", address.sun_path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Cuts the next field off, at a tab. */
+static char *next_field(char **rest)
+{
+    char *field = *rest, *tab = strchr(field, '\t');
+    if (tab != NULL)
+        *tab++ = '\0';
+    *rest = tab != NULL ? tab : field + strlen(field);
+    return field;
+}
+
+/* `<190>Jan  1 00:00:00 drossel: REFUSED\tpage\t203.0.113.7\t9.2\tGET /` */
+static void print_message(char *message, const char *clock)
+{
+    char *rest = strstr(message, "drossel: ");
+    if (rest == NULL)
+        return;
+    rest += strlen("drossel: ");
+    const char *verdict = next_field(&rest), *limit = next_field(&rest), *client = next_field(&rest);
+    const char *wait = next_field(&rest);
+    printf("%s  %-10s %-16s %-20s %s", clock, verdict, limit, client, rest);
+    if (*wait != '\0' && strcmp(wait, "0") != 0 && strcmp(wait, "-") != 0)
+        printf("  (wait %s)", wait);
+    putchar('\n');
+}
+
+void run_live_print(int fd)
+{
+    static time_t second;
+    static unsigned lines, hidden;
+    char message[MESSAGE_BYTES], clock[16];
+    ssize_t size;
+    time_t now = time(NULL);
+    struct tm parts;
+    strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&now, &parts));
+    if (now != second) {
+        if (hidden > 0)
+            printf("%s  and %u more\n", clock, hidden);
+        second = now;
+        lines = hidden = 0;
+    }
+    while ((size = recv(fd, message, sizeof message - 1, 0)) > 0) {
+        message[size] = '\0';
+        if (lines < LINES_A_SECOND)
+            print_message(message, clock);
+        else
+            hidden++;
+        lines++;
+    }
+    fflush(stdout);
+}

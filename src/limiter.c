@@ -1,0 +1,394 @@
+/*
+ * One request from end to end.
+ *
+ *   client address -> exempt? -> banned? -> matching limits -> keys -> charge all or nothing -> merged verdict
+ *
+ * Up to LIMITER_CHARGES charges live on the stack; a request that more limits match takes memory for them.
+ */
+#include "limiter.h"
+
+#include "limiter_private.h"
+#include "request/key.h"
+#include "store/store.h"
+#include "subject.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIMITER_CHARGES 64
+#define BAN_SEED UINT64_C(0x62616e2061646472)    /* "ban addr" */
+
+/* ---- attaching a policy to a table ---- */
+
+static void describe_rate(const struct policy *policy, const struct policy_rate *rate, struct table_limit *limit)
+{
+    const struct policy_limit *of = &policy->limits[rate->limit];
+    *limit = (struct table_limit){ .seed = rate->seed, .spec = rate->engine.spec, .ipv6_prefix = policy->ipv6_prefix };
+    snprintf(limit->name, sizeof limit->name, "%s", rate->name);
+    snprintf(limit->subject, sizeof limit->subject, "%s", policy->subjects[of->subject].text.data);
+}
+
+struct limiter *limiter_open(const struct policy *policy, struct table *table, char *error, size_t error_size)
+{
+    struct limiter *limiter = calloc(1, sizeof *limiter + policy->rate_count * sizeof limiter->limit_id[0]);
+    if (limiter == NULL) {
+        snprintf(error, error_size, "%s: no memory to attach the policy to its table; free some", policy->path);
+        return NULL;
+    }
+    limiter->policy = policy;
+    limiter->table = table;
+    for (uint32_t i = 0; i < policy->rate_count; i++) {
+        struct table_limit limit;
+        describe_rate(policy, &policy->rates[i], &limit);
+        int id = table_limit_register(table, &limit);
+        if (id < 0) {
+            snprintf(error, error_size, "%s: the table has seen %d different limits and takes no more; stop all that use "
+                                        "it, remove it, and start again", table_path(table), TABLE_LIMITS_MAX);
+            limiter_close(limiter);
+            return NULL;
+        }
+        limiter->limit_id[i] = (uint16_t)id;
+        uint16_t both = ENGINE_BAN | ENGINE_EXTEND;
+        if ((limit.spec.flags & both) == both && limit.spec.block_ns > limiter->ban_extend_ns)
+            limiter->ban_extend_ns = limit.spec.block_ns;
+    }
+    return limiter;
+}
+
+void limiter_close(struct limiter *limiter)
+{
+    free(limiter);
+}
+
+const struct policy *limiter_policy(const struct limiter *limiter)
+{
+    return limiter->policy;
+}
+
+struct table *limiter_table(const struct limiter *limiter)
+{
+    return limiter->table;
+}
+
+/* ---- bans ---- */
+
+struct table_key limiter_address_key(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix,
+                                     uint64_t seed)
+{
+    struct drossel_address counted = client_key(address, ipv6_prefix);
+    struct key_hash hash = key_address_hash(table_secret(table), POLICY_BY_ADDRESS, &counted);
+    return table_key_mix(hash.half, seed);
+}
+
+static size_t format_key_address(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap)
+{
+    char text[DROSSEL_ADDRESS_TEXT];
+    drossel_address_format(counted, text);
+    if (counted->family == DROSSEL_IPV6 && ipv6_prefix < 128)
+        return (size_t)snprintf(out, cap, "%s/%u", text, ipv6_prefix);
+    return (size_t)snprintf(out, cap, "%s", text);
+}
+
+bool limiter_ban(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix, uint64_t for_ns,
+                 uint64_t now_ns)
+{
+    struct table_key key = limiter_address_key(table, address, ipv6_prefix, BAN_SEED);
+    struct drossel_address counted = client_key(address, ipv6_prefix);
+    struct table_hold hold;
+    char name[TABLE_NAME_BYTES + 8];
+    size_t size = format_key_address(&counted, ipv6_prefix, name, sizeof name);
+    for (;;) {
+        switch (table_insert(table, key, TABLE_LIMIT_BAN, now_ns, table_ticket(), &hold)) {
+        case TABLE_ABSENT:
+            return false;
+        case TABLE_BUSY:
+            table_wait(table, &hold, now_ns);
+            break;
+        case TABLE_TAKEN:
+            engine_block(&hold.state, for_ns, now_ns);
+            if (hold.fresh)
+                table_name_set(table, &hold, key, name, size);
+            table_bans_extend(table, hold.state.block_end_ns);
+            if (table_put(table, &hold, key, TABLE_LIMIT_BAN))
+                return true;
+            break;
+        }
+    }
+}
+
+bool limiter_unban(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix, uint64_t now_ns)
+{
+    struct table_key key = limiter_address_key(table, address, ipv6_prefix, BAN_SEED);
+    struct table_entry entry = { .slot = table_find(table, key), .tag = key.tag };
+    if (entry.slot == TABLE_NO_SLOT || table_block_end(table, entry.slot, key) <= now_ns)
+        return false;
+    return table_forget(table, &entry, now_ns);
+}
+
+uint64_t limiter_banned_until(const struct limiter *limiter, const struct drossel_address *counted, uint64_t now_ns)
+{
+    if (table_bans_until(limiter->table) <= now_ns)
+        return 0;
+    struct key_hash hash = key_address_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, counted);
+    struct table_key key = table_key_mix(hash.half, BAN_SEED);
+    uint64_t slot = table_find(limiter->table, key);
+    uint64_t end_ns = slot == TABLE_NO_SLOT ? 0 : table_block_end(limiter->table, slot, key);
+    return end_ns > now_ns ? end_ns : 0;
+}
+
+/* ---- from facts to charges ---- */
+
+static uint64_t times(uint64_t cost, uint64_t extra)
+{
+    if (extra == DROSSEL_ASK)
+        return 0;
+    uint64_t product;
+    if (extra == 0 || !__builtin_mul_overflow(cost, extra, &product))
+        return extra == 0 ? cost : product;
+    return UINT64_MAX;
+}
+
+static bool is_advisory(const struct policy_limit *limit)
+{
+    return limit->dry_run || limit->action == POLICY_CHALLENGE || limit->action == POLICY_MARK;
+}
+
+/* The charges of one request and what is needed to make them; on the stack of limiter_check. */
+struct charges {
+    struct store_charge *charge;
+    uint32_t *rate;                  /* for each: index into policy->rates */
+    uint32_t count, cap;
+};
+
+/* Adds the charges of one limit.  Those beyond `cap` are only counted. */
+static void add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
+                      const struct policy_class_set *classes, struct charges *charges)
+{
+    const struct policy *policy = limiter->policy;
+    const struct policy_limit *limit = &policy->limits[index];
+    struct key_hash hash;
+    if (!subject_hash(finder, limit->subject, &hash))
+        return;
+    uint32_t first = limit->first_rate, count = limit->rate_count;
+    const struct policy_override *override = subject_override(finder, limit);
+    if (override != NULL) {
+        if (override->unlimited)
+            return;
+        first = override->first_rate;
+        count = override->rate_count;
+    }
+    uint64_t cost = times(policy_cost_of(limit, classes), finder->request->extra_cost);
+    for (uint32_t rate = first; rate < first + count; rate++, charges->count++) {
+        if (charges->count >= charges->cap)
+            continue;
+        struct store_charge *charge = &charges->charge[charges->count];
+        charge->key = table_key_mix(hash.half, policy->rates[rate].seed);
+        charge->limit = &policy->rates[rate].engine;
+        charge->cost = cost;
+        charge->limit_id = limiter->limit_id[rate];
+        charge->advisory = is_advisory(limit);
+        charges->rate[charges->count] = rate;
+    }
+}
+
+static size_t name_of_charge(void *context, const struct store_charge *charge, char *out, size_t cap)
+{
+    struct naming *naming = context;
+    uint32_t rate = naming->rate[charge - naming->charge];
+    return subject_format(naming->finder, naming->finder->policy->limits[naming->finder->policy->rates[rate].limit].subject,
+                          out, cap);
+}
+
+/* Bans the address of those whose refusal says so. */
+static void apply_bans(const struct limiter *limiter, const struct subject_finder *finder, const struct charges *charges)
+{
+    const struct policy *policy = limiter->policy;
+    if (!policy->has_ban)
+        return;
+    for (uint32_t i = 0; i < charges->count; i++) {
+        const struct store_charge *charge = &charges->charge[i];
+        if ((charge->limit->spec.flags & ENGINE_BAN) == 0 || !charge->judged || !charge->verdict.started_block)
+            continue;
+        if (!policy->limits[policy->rates[charges->rate[i]].limit].dry_run)
+            (void)limiter_ban(limiter->table, &finder->client, policy->ipv6_prefix, charge->verdict.wait_ns,
+                              finder->request->now_ns);
+    }
+}
+
+static void charge_and_merge(const struct limiter *limiter, struct subject_finder *finder, const struct charges *charges,
+                             struct table_hold *hold, struct drossel_decision *decision)
+{
+    struct naming naming = { finder, charges->charge, charges->rate };
+    struct store_batch batch = { .charge = charges->charge, .hold = hold, .count = charges->count,
+                                 .now_ns = finder->request->now_ns, .name = name_of_charge, .context = &naming };
+    if (charges->count > 0)
+        (void)store_table_charge(limiter->table, &batch);
+    apply_bans(limiter, finder, charges);
+    limiter_merge(limiter, charges->charge, charges->rate, charges->count, decision);
+}
+
+/* With more limits than the stack has room for. */
+static enum drossel_result charge_many(const struct limiter *limiter, struct subject_finder *finder,
+                                       const struct policy_facts *facts, struct drossel_decision *decision)
+{
+    const struct policy *policy = limiter->policy;
+    struct policy_class_set classes;
+    uint32_t *matched = malloc((size_t)policy->limit_count * sizeof *matched);
+    struct charges charges = { .cap = policy->rate_count };
+    charges.charge = malloc((size_t)charges.cap * sizeof *charges.charge);
+    charges.rate = malloc((size_t)charges.cap * sizeof *charges.rate);
+    struct table_hold *hold = malloc((size_t)charges.cap * sizeof *hold);
+    enum drossel_result result = DROSSEL_NO_MEMORY;
+    if (matched != NULL && charges.charge != NULL && charges.rate != NULL && hold != NULL) {
+        uint32_t count = policy_match(policy, facts, &classes, matched, policy->limit_count);
+        for (uint32_t i = 0; i < count; i++)
+            add_limit(limiter, finder, matched[i], &classes, &charges);
+        charge_and_merge(limiter, finder, &charges, hold, decision);
+        result = DROSSEL_OK;
+    }
+    free(matched);
+    free(charges.charge);
+    free(charges.rate);
+    free(hold);
+    return result;
+}
+
+static enum drossel_result charge_limits(const struct limiter *limiter, struct subject_finder *finder,
+                                         const struct policy_facts *facts, struct drossel_decision *decision)
+{
+    struct policy_class_set classes;
+    uint32_t matched[LIMITER_CHARGES], rate[LIMITER_CHARGES];
+    struct store_charge charge[LIMITER_CHARGES];
+    struct table_hold hold[LIMITER_CHARGES];
+    struct charges charges = { .charge = charge, .rate = rate, .cap = LIMITER_CHARGES };
+    uint32_t count = policy_match(limiter->policy, facts, &classes, matched, LIMITER_CHARGES);
+    for (uint32_t i = 0; i < count && i < LIMITER_CHARGES; i++)
+        add_limit(limiter, finder, matched[i], &classes, &charges);
+    if (count > LIMITER_CHARGES || charges.count > LIMITER_CHARGES)
+        return charge_many(limiter, finder, facts, decision);
+    charge_and_merge(limiter, finder, &charges, hold, decision);
+    return DROSSEL_OK;
+}
+
+/* ---- the way of a request ---- */
+
+static void begin_decision(struct drossel_decision *decision)
+{
+    /* Names and quotas are left as they are: only as many as the counts say are set. */
+    memset(decision, 0, offsetof(struct drossel_decision, dry_run));
+    decision->status = 200;
+    decision->limit = UINT32_MAX;
+}
+
+static void refuse_banned(const struct limiter *limiter, const struct subject_finder *finder, uint64_t until_ns,
+                          struct drossel_decision *decision)
+{
+    uint64_t now_ns = finder->request->now_ns;
+    if (limiter->ban_extend_ns > until_ns - now_ns &&
+        limiter_ban(limiter->table, &finder->client, limiter->policy->ipv6_prefix, limiter->ban_extend_ns, now_ns))
+        until_ns = now_ns + limiter->ban_extend_ns;
+    decision->verdict = DROSSEL_REFUSE;
+    decision->banned = decision->blocked = true;
+    decision->limit_name = "ban";
+    decision->wait_ns = until_ns - now_ns;
+    decision->status = limiter->policy->answer.status;
+    struct key_hash hash = key_address_hash(finder->secret, POLICY_BY_ADDRESS, &finder->client_key);
+    decision->subject_hash = hash.half[0];
+}
+
+static bool goes_through(const struct drossel_decision *decision)
+{
+    return decision->verdict < DROSSEL_REFUSE;
+}
+
+static struct client client_of(const struct limiter *limiter, const struct drossel_request *request)
+{
+    if (request->address.family != DROSSEL_NONE)
+        return (struct client){ request->address, CLIENT_IS_PEER, true };
+    return client_recover(&limiter->policy->client, request);
+}
+
+enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_request *request,
+                                  struct drossel_decision *decision)
+{
+    const struct policy *policy = limiter->policy;
+    struct client client = client_of(limiter, request);
+    struct policy_facts facts = { request->method, request->host, request->path, request, request->door };
+    begin_decision(decision);
+    decision->client = client.address;
+    decision->missing_forward = client.reason == CLIENT_NO_HEADER;
+    if (policy->require_trusted && !client.peer_trusted) {
+        decision->verdict = DROSSEL_REFUSE;
+        decision->status = 403;
+        decision->untrusted = true;
+        decision->wait_ns = DROSSEL_NEVER;
+        return DROSSEL_OK;
+    }
+    if (policy_exempt(policy, &client.address, &facts) != POLICY_NOT_EXEMPT) {
+        decision->exempt = true;
+        return DROSSEL_OK;
+    }
+    struct subject_finder finder;
+    subject_begin(&finder, policy, table_secret(limiter->table), request, &client.address);
+    enum drossel_result result = DROSSEL_OK;
+    uint64_t banned_until_ns = limiter_banned_until(limiter, &finder.client_key, request->now_ns);
+    if (banned_until_ns > 0)
+        refuse_banned(limiter, &finder, banned_until_ns, decision);
+    else
+        result = charge_limits(limiter, &finder, &facts, decision);
+    if (!goes_through(decision))
+        decision->signed_in = subject_signed_in(&finder);
+    return result;
+}
+
+/* Fetches the lines of the next requests' keys while the present one is decided. */
+static void fetch_ahead(struct limiter *limiter, const struct drossel_request *request)
+{
+    const struct policy *policy = limiter->policy;
+    struct client client = client_of(limiter, request);
+    struct policy_facts facts = { request->method, request->host, request->path, request, request->door };
+    struct policy_class_set classes;
+    uint32_t matched[8];
+    struct subject_finder finder;
+    subject_begin(&finder, policy, table_secret(limiter->table), request, &client.address);
+    uint32_t count = policy_match(policy, &facts, &classes, matched, 8);
+    for (uint32_t i = 0; i < count && i < 8; i++) {
+        const struct policy_limit *limit = &policy->limits[matched[i]];
+        struct key_hash hash;
+        if (!subject_hash(&finder, limit->subject, &hash))
+            continue;
+        for (uint32_t rate = 0; rate < limit->rate_count; rate++)
+            table_prefetch(limiter->table, table_key_mix(hash.half, policy->rates[limit->first_rate + rate].seed));
+    }
+}
+
+#define AHEAD 8      /* requests fetched ahead: covers a cache miss with the work on those before */
+
+enum drossel_result limiter_check_batch(struct limiter *limiter, const struct drossel_request *requests, size_t count,
+                                        struct drossel_decision *decisions)
+{
+    for (size_t i = 0; i < count && i < AHEAD; i++)
+        fetch_ahead(limiter, &requests[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            fetch_ahead(limiter, &requests[i + AHEAD]);
+        enum drossel_result result = limiter_check(limiter, &requests[i], &decisions[i]);
+        if (result != DROSSEL_OK)
+            return result;
+    }
+    return DROSSEL_OK;
+}
+
+size_t limiter_key_format(const struct limiter *limiter, const struct drossel_request *request,
+                          const struct drossel_decision *decision, char *out, size_t cap)
+{
+    const struct policy *policy = limiter->policy;
+    if (decision->limit >= policy->limit_count) {
+        struct drossel_address counted = client_key(&decision->client, policy->ipv6_prefix);
+        return format_key_address(&counted, policy->ipv6_prefix, out, cap);
+    }
+    struct subject_finder finder;
+    subject_begin(&finder, policy, table_secret(limiter->table), request, &decision->client);
+    return subject_format(&finder, policy->limits[decision->limit].subject, out, cap);
+}

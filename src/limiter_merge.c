@@ -1,0 +1,119 @@
+/*
+ * Many verdicts, one decision: the strictest wins (drop > refuse > challenge > delay > mark > allow); among refusals the
+ * longest wait is announced; a dry run is told, and changes nothing.
+ */
+#include "limiter_private.h"
+
+static enum drossel_verdict verdict_of(const struct policy_limit *limit, const struct engine_verdict *verdict)
+{
+    if (verdict->allowed)
+        return verdict->delay_ns > 0 ? DROSSEL_DELAY : DROSSEL_ALLOW;
+    switch (limit->action) {
+    case POLICY_DROP:
+        return DROSSEL_DROP;
+    case POLICY_CHALLENGE:
+        return DROSSEL_CHALLENGE;
+    case POLICY_MARK:
+        return DROSSEL_MARK;
+    case POLICY_DELAY:       /* its queue is full */
+    case POLICY_REFUSE:
+        break;
+    }
+    return DROSSEL_REFUSE;
+}
+
+/* How much a verdict weighs against another of the same kind: the longer wait or delay, on `allow` the fewest left. */
+static uint64_t weight_of(enum drossel_verdict kind, const struct engine_verdict *verdict)
+{
+    if (kind == DROSSEL_ALLOW)
+        return UINT64_MAX - verdict->remaining;
+    return kind == DROSSEL_DELAY ? verdict->delay_ns : verdict->wait_ns;
+}
+
+static void add_dry_run(const struct policy_limit *limit, enum drossel_verdict kind, const struct engine_verdict *verdict,
+                        struct drossel_decision *decision)
+{
+    if (kind > decision->dry_run_verdict)
+        decision->dry_run_verdict = kind;
+    if (kind < DROSSEL_REFUSE)
+        return;
+    if (verdict->wait_ns > decision->dry_run_wait_ns)
+        decision->dry_run_wait_ns = verdict->wait_ns;
+    uint32_t count = decision->dry_run_count;
+    uint32_t kept = count < DROSSEL_DRY_RUNS ? count : DROSSEL_DRY_RUNS;
+    for (uint32_t i = 0; i < kept; i++)      /* a limit of several rates is told once */
+        if (decision->dry_run[i] == limit->name)
+            return;
+    if (count < DROSSEL_DRY_RUNS)
+        decision->dry_run[count] = limit->name;
+    decision->dry_run_count++;
+}
+
+/* Keeps the quotas closest to exhaustion, in the order in which they came. */
+static void add_quota(const struct policy_rate *rate, const struct engine_verdict *verdict, bool violated,
+                      struct drossel_decision *decision)
+{
+    struct drossel_quota quota = { rate->name, rate->engine.spec.count, rate->engine.spec.period_ns, verdict->remaining,
+                                   violated ? verdict->wait_ns : verdict->more_ns, violated };
+    if (decision->quota_count < DROSSEL_QUOTAS) {
+        decision->quota[decision->quota_count++] = quota;
+        return;
+    }
+    uint32_t most = 0;
+    for (uint32_t i = 1; i < DROSSEL_QUOTAS; i++)
+        if (!decision->quota[i].violated && decision->quota[i].remaining >= decision->quota[most].remaining)
+            most = i;
+    if (violated || quota.remaining < decision->quota[most].remaining)
+        decision->quota[most] = quota;
+}
+
+static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel_verdict kind,
+                      const struct store_charge *charge, struct drossel_decision *decision)
+{
+    const struct policy *policy = limiter->policy;
+    const struct engine_verdict *verdict = &charge->verdict;
+    decision->verdict = kind;
+    decision->limit = policy->rates[rate].limit;
+    decision->limit_name = policy->limits[decision->limit].name;
+    decision->remaining = verdict->remaining;
+    decision->used = verdict->used;
+    decision->wait_ns = kind >= DROSSEL_REFUSE ? verdict->wait_ns : 0;
+    decision->delay_ns = kind == DROSSEL_DELAY ? verdict->delay_ns : 0;
+    decision->blocked = kind >= DROSSEL_REFUSE && verdict->blocked && !verdict->started_block;
+    decision->subject_hash = charge->key.home;
+}
+
+void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate, uint32_t count,
+                   struct drossel_decision *decision)
+{
+    const struct policy *policy = limiter->policy;
+    uint64_t weight = 0, longest_delay_ns = 0;
+    bool decided = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct engine_verdict *verdict = &charge[i].verdict;
+        if (!charge[i].judged)
+            continue;
+        const struct policy_limit *limit = &policy->limits[policy->rates[rate[i]].limit];
+        enum drossel_verdict kind = verdict_of(limit, verdict);
+        if (limit->dry_run) {
+            add_dry_run(limit, kind, verdict, decision);
+            continue;
+        }
+        decision->started_block |= verdict->started_block;
+        if (kind == DROSSEL_DELAY && verdict->delay_ns > longest_delay_ns)
+            longest_delay_ns = verdict->delay_ns;
+        add_quota(&policy->rates[rate[i]], verdict, kind >= DROSSEL_REFUSE, decision);
+        uint64_t new_weight = weight_of(kind, verdict);
+        if (decided && (kind < decision->verdict || (kind == decision->verdict && new_weight <= weight)))
+            continue;
+        decide_by(limiter, rate[i], kind, &charge[i], decision);
+        weight = new_weight;
+        decided = true;
+    }
+    if (decision->verdict == DROSSEL_CHALLENGE || decision->verdict == DROSSEL_DELAY)
+        decision->delay_ns = longest_delay_ns;   /* a challenged request is held back all the same */
+    if (decision->verdict == DROSSEL_REFUSE)
+        decision->status = policy->limits[decision->limit].answer->status;
+    if (decision->verdict == DROSSEL_DROP)
+        decision->status = 0;
+}

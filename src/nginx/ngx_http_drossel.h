@@ -1,0 +1,147 @@
+
+/*
+ * drossel's door in nginx: the HTTP module that judges each main request once,
+ * before the content phase and after the real-IP module.
+ *
+ * The module decides nothing: it turns a request into facts for the limiter
+ * (ngx_http_drossel_facts.c), and the decision into what follows
+ * (..._handler.c): an answer (..._answer.c), a line in the error log (..._log.c),
+ * variables (..._variables.c).  Configuration and life cycle: ..._module.c.
+ *
+ * The policy is read and the table mapped by the master, so that workers
+ * inherit both by fork(); what a worker writes of its own (log budgets, the
+ * proxy watch) lies in private pages and is never shared, but for "warned".
+ */
+
+
+#ifndef _NGX_HTTP_DROSSEL_H_INCLUDED_
+#define _NGX_HTTP_DROSSEL_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "limiter.h"
+#include "request/proxywatch.h"
+
+
+/* How many lines a limit may still write in this second; one for each limit. */
+
+typedef struct {
+    const char                   *limit;      /* whose; NULL: free */
+    time_t                        second;     /* of the count */
+    ngx_uint_t                    lines;      /* written in it */
+    ngx_uint_t                    held_back;  /* since the last line */
+    time_t                        since;      /* when the first was */
+} ngx_http_drossel_budget_t;
+
+
+typedef struct {
+    ngx_str_t                     file;       /* of the policy */
+    struct policy                *policy;     /* NULL: no drossel_policy */
+    struct table                 *table;      /* NULL under nginx -t */
+    struct limiter               *limiter;
+
+    ngx_uint_t                    log_level;  /* of refusals */
+    ngx_uint_t                    log_rate;   /* lines a second and limit */
+    ngx_http_drossel_budget_t    *budgets;    /* hashed by the name's address */
+    ngx_uint_t                    budget_mask;
+    time_t                        failed;     /* second of the last error line */
+
+    struct proxywatch             watch;
+    ngx_atomic_t                 *warned;     /* shared by all workers */
+
+    unsigned                      wanted:1;   /* "drossel on" was written */
+} ngx_http_drossel_main_conf_t;
+
+
+typedef struct {
+    ngx_flag_t                    enable;
+} ngx_http_drossel_loc_conf_t;
+
+
+typedef enum {
+    NGX_HTTP_DROSSEL_NONE = 0,                /* off, exempt or not judged */
+    NGX_HTTP_DROSSEL_PASSED,
+    NGX_HTTP_DROSSEL_MARKED,
+    NGX_HTTP_DROSSEL_DELAYED,
+    NGX_HTTP_DROSSEL_CHALLENGED,
+    NGX_HTTP_DROSSEL_REFUSED,
+    NGX_HTTP_DROSSEL_DROPPED
+} ngx_http_drossel_word_e;
+
+
+/*
+ * What is kept of a decision, for variables and so that no request is judged
+ * twice.  It hangs on the request's pool, because an internal redirect clears
+ * the modules' contexts.
+ */
+
+typedef struct {
+    const char                   *limit;      /* the policy's; NULL: none */
+    uint64_t                      remaining;
+    uint64_t                      wait_ns;
+    uint64_t                      delay_ns;
+    struct drossel_address        client;
+    u_char                        word;       /* ngx_http_drossel_word_e */
+    u_char                        dry_run;    /* nobody was bothered */
+} ngx_http_drossel_ctx_t;
+
+
+/* What one walk over the request's headers finds. */
+
+typedef struct {
+    ngx_table_elt_t              *forwarded;  /* a usual forwarding header */
+    unsigned                      challenge:1;/* a forged one of ours */
+} ngx_http_drossel_seen_t;
+
+
+ngx_int_t ngx_http_drossel_handler(ngx_http_request_t *r);
+ngx_http_drossel_ctx_t *ngx_http_drossel_get_ctx(ngx_http_request_t *r);
+
+/* The facts of a request, but for the time.  "path" is the caller's memory. */
+#define NGX_HTTP_DROSSEL_PATH_LEN  1024
+ngx_int_t ngx_http_drossel_facts(ngx_http_request_t *r,
+    const struct client_rules *rules, char *path,
+    struct drossel_request *request);
+
+/* One walk over the request's headers. */
+void ngx_http_drossel_look(ngx_http_request_t *r,
+    ngx_http_drossel_seen_t *seen);
+
+/* Answers a refused request.  Returns what a phase handler is to return. */
+ngx_int_t ngx_http_drossel_refuse(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, struct drossel_decision *decision);
+
+/* Removes the request header that only we may set; clients must not forge it. */
+void ngx_http_drossel_remove_challenge(ngx_http_request_t *r);
+ngx_int_t ngx_http_drossel_add_challenge(ngx_http_request_t *r,
+    const char *limit);
+
+void ngx_http_drossel_log(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const struct drossel_request *request,
+    const struct drossel_decision *decision, const ngx_http_drossel_ctx_t *ctx);
+void ngx_http_drossel_log_failure(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, enum drossel_result rc);
+void ngx_http_drossel_log_proxy(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const struct drossel_decision *decision,
+    const ngx_str_t *header);
+ngx_int_t ngx_http_drossel_log_init(ngx_conf_t *cf,
+    ngx_http_drossel_main_conf_t *mcf);
+void ngx_http_drossel_log_flush(ngx_http_drossel_main_conf_t *mcf,
+    ngx_log_t *log);
+
+ngx_int_t ngx_http_drossel_add_variables(ngx_conf_t *cf);
+
+const char *ngx_http_drossel_word(ngx_uint_t word);
+
+/* Writes ns as seconds with three digits, rounded up, or "never". */
+#define NGX_HTTP_DROSSEL_SECONDS_LEN  (NGX_INT64_LEN + sizeof(".000") - 1)
+u_char *ngx_http_drossel_seconds(u_char *p, uint64_t ns);
+
+
+extern ngx_module_t  ngx_http_drossel_module;
+
+
+#endif /* _NGX_HTTP_DROSSEL_H_INCLUDED_ */

@@ -1,0 +1,316 @@
+
+/*
+ * What the client and the application are told.
+ *
+ * A refusal is written by http_answer_format() on the stack; only the bytes that
+ * are used are copied to the request's pool.  Where the configuration has an
+ * error_page for the status, the status is returned instead and nginx makes the
+ * body; our header fields stay, as an internal redirect keeps headers_out.
+ */
+
+
+#include "ngx_http_drossel.h"
+
+#include "http/answer.h"
+
+
+static ngx_int_t ngx_http_drossel_fields(ngx_http_request_t *r,
+    struct http_answer *answer);
+static ngx_uint_t ngx_http_drossel_has_error_page(ngx_http_request_t *r,
+    ngx_uint_t status);
+static ngx_int_t ngx_http_drossel_send(ngx_http_request_t *r,
+    const struct http_answer *answer);
+static void ngx_http_drossel_moved(ngx_http_request_t *r, ngx_table_elt_t *from,
+    ngx_table_elt_t *to);
+
+
+static u_char  ngx_http_drossel_challenge[] = "Drossel-Challenge";
+static u_char  ngx_http_drossel_challenge_low[] = "drossel-challenge";
+
+
+ngx_int_t
+ngx_http_drossel_refuse(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, struct drossel_decision *decision)
+{
+    struct http_answer              answer;
+    struct http_answer_request      request;
+    const struct http_answer_rules  *rules;
+
+    rules = &mcf->policy->answer;
+
+    if (decision->limit < mcf->policy->limit_count) {
+        rules = mcf->policy->limits[decision->limit].answer;
+    }
+
+    ngx_memzero(&request, sizeof(struct http_answer_request));
+
+    if (r->headers_in.accept) {
+        request.accept.data = (const char *) r->headers_in.accept->value.data;
+        request.accept.size = r->headers_in.accept->value.len;
+    }
+
+    /* HEAD gets the length of what GET would get; nginx leaves the body out */
+
+    request.unix_now_s = (uint64_t) ngx_time();
+
+    http_answer_format(rules, decision, &request, &answer);
+
+    if (ngx_http_drossel_fields(r, &answer) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (ngx_http_drossel_has_error_page(r, answer.status)) {
+        return answer.status;
+    }
+
+    ngx_http_finalize_request(r, ngx_http_drossel_send(r, &answer));
+
+    return NGX_DONE;
+}
+
+
+/* Moves the used part of the answer's buffer to the pool, and sets the fields. */
+
+static ngx_int_t
+ngx_http_drossel_fields(ngx_http_request_t *r, struct http_answer *answer)
+{
+    size_t              i;
+    u_char             *copy;
+    ngx_table_elt_t    *h;
+    struct http_field  *field;
+
+    copy = ngx_pnalloc(r->pool, answer->used + 1);
+    if (copy == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memcpy(copy, answer->buffer, answer->used);
+
+#define ngx_http_drossel_rebase(text)                                         \
+    (((text).data >= answer->buffer                                           \
+      && (text).data < answer->buffer + sizeof(answer->buffer))               \
+     ? copy + ((text).data - answer->buffer)                                  \
+     : (u_char *) (text).data)
+
+    for (i = 0; i < answer->field_count; i++) {
+
+        h = ngx_list_push(&r->headers_out.headers);
+        if (h == NULL) {
+            return NGX_ERROR;
+        }
+
+        field = &answer->field[i];
+
+        h->hash = 1;
+        h->key.data = ngx_http_drossel_rebase(field->name);
+        h->key.len = field->name.size;
+        h->value.data = ngx_http_drossel_rebase(field->value);
+        h->value.len = field->value.size;
+        h->lowcase_key = NULL;
+    }
+
+    answer->body.data = (const char *) ngx_http_drossel_rebase(answer->body);
+
+#undef ngx_http_drossel_rebase
+
+    return NGX_OK;
+}
+
+
+/* Would ngx_http_special_response_handler() find a page for this status? */
+
+static ngx_uint_t
+ngx_http_drossel_has_error_page(ngx_http_request_t *r, ngx_uint_t status)
+{
+    ngx_uint_t                 i;
+    ngx_http_err_page_t       *page;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+    if (r->error_page || clcf->error_pages == NULL || r->uri_changes == 0) {
+        return 0;
+    }
+
+    page = clcf->error_pages->elts;
+
+    for (i = 0; i < clcf->error_pages->nelts; i++) {
+        if (page[i].status == (ngx_int_t) status) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+static ngx_int_t
+ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer)
+{
+    ngx_int_t     rc;
+    ngx_buf_t    *b;
+    ngx_chain_t   out;
+
+    /* a client that goes on sending its body must not be mistaken for the next */
+
+    if (ngx_http_discard_request_body(r) != NGX_OK) {
+        r->keepalive = 0;
+    }
+
+    r->err_status = 0;
+    r->headers_out.status = answer->status;
+    r->headers_out.status_line.len = 0;
+    r->headers_out.content_length_n = (off_t) answer->body.size;
+
+    if (answer->body.size == 0 || answer->content_type == NULL) {
+        r->headers_out.content_length_n = 0;
+        r->header_only = 1;
+
+        return ngx_http_send_header(r);
+    }
+
+    r->headers_out.content_type.data =
+                                (u_char *) answer->content_type;
+    r->headers_out.content_type.len = ngx_strlen(answer->content_type);
+    r->headers_out.content_type_len = strcspn(answer->content_type, ";");
+    r->headers_out.content_type_lowcase = NULL;
+
+    rc = ngx_http_send_header(r);
+
+    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+        return rc;
+    }
+
+    b = ngx_calloc_buf(r->pool);
+    if (b == NULL) {
+        return NGX_ERROR;
+    }
+
+    b->pos = (u_char *) answer->body.data;
+    b->last = b->pos + answer->body.size;
+    b->memory = 1;
+    b->last_buf = 1;
+    b->last_in_chain = 1;
+
+    out.buf = b;
+    out.next = NULL;
+
+    return ngx_http_output_filter(r, &out);
+}
+
+
+ngx_int_t
+ngx_http_drossel_add_challenge(ngx_http_request_t *r, const char *limit)
+{
+    ngx_table_elt_t  *h;
+
+    h = ngx_list_push(&r->headers_in.headers);
+    if (h == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    h->hash = ngx_hash_key(ngx_http_drossel_challenge_low,
+                           sizeof(ngx_http_drossel_challenge_low) - 1);
+    ngx_str_set(&h->key, ngx_http_drossel_challenge);
+    h->lowcase_key = ngx_http_drossel_challenge_low;
+    h->value.data = (u_char *) limit;
+    h->value.len = ngx_strlen(limit);
+
+    return NGX_DECLINED;
+}
+
+
+/*
+ * nginx has no way to take a line out of a list: the ones behind it move up,
+ * and what points to them is corrected.  A part that becomes empty is taken out
+ * too, because nginx's loops expect one line at least in all but the first.
+ */
+
+void
+ngx_http_drossel_remove_challenge(ngx_http_request_t *r)
+{
+    u_char           *key;
+    ngx_uint_t        i;
+    ngx_list_t       *list;
+    ngx_list_part_t  *part, *prev;
+    ngx_table_elt_t  *h;
+
+    list = &r->headers_in.headers;
+    prev = NULL;
+
+    for (part = &list->part; part; part = part->next) {
+
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; /* void */ ) {
+
+            key = h[i].lowcase_key;
+
+            if (h[i].key.len != sizeof(ngx_http_drossel_challenge) - 1
+                || ngx_memcmp(key, "drossel", 7) != 0
+                || ngx_memcmp(key + 8, "challenge", 9) != 0)
+            {
+                i++;
+                continue;
+            }
+
+            part->nelts--;
+
+            for ( /* void */ ; i < part->nelts; i++) {
+                h[i] = h[i + 1];
+                ngx_http_drossel_moved(r, &h[i + 1], &h[i]);
+            }
+
+            i = 0;
+        }
+
+        if (part->nelts == 0 && prev) {
+            prev->next = part->next;
+
+            if (list->last == part) {
+                list->last = prev;
+            }
+
+            continue;
+        }
+
+        prev = part;
+    }
+}
+
+
+/* Corrects what points to a line of the request's header. */
+
+static void
+ngx_http_drossel_moved(ngx_http_request_t *r, ngx_table_elt_t *from,
+    ngx_table_elt_t *to)
+{
+    ngx_uint_t                i, n;
+    ngx_array_t              *arrays[2];
+    ngx_table_elt_t         **line;
+    ngx_http_header_t        *known;
+    ngx_http_headers_in_t    *in;
+
+    in = &r->headers_in;
+
+    for (known = ngx_http_headers_in; known->name.len; known++) {
+        line = (ngx_table_elt_t **) ((char *) in + known->offset);
+
+        if (known->offset && *line == from) {
+            *line = to;
+        }
+    }
+
+    arrays[0] = &in->cookies;
+    arrays[1] = &in->x_forwarded_for;
+
+    for (n = 0; n < 2; n++) {
+        line = arrays[n]->elts;
+
+        for (i = 0; i < arrays[n]->nelts; i++) {
+            if (line[i] == from) {
+                line[i] = to;
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+
+/*
+ * What the limiter is to know of a request.  Nothing is copied but a path that
+ * had to be decoded anew.
+ */
+
+
+#include "ngx_http_drossel.h"
+
+
+static void ngx_http_drossel_peer(ngx_http_request_t *r,
+    const struct client_rules *rules, struct drossel_request *request);
+static void ngx_http_drossel_sockaddr(const struct sockaddr *sa,
+    struct drossel_address *address);
+static ngx_int_t ngx_http_drossel_path(ngx_http_request_t *r, char *buf,
+    struct drossel_text *path);
+static bool ngx_http_drossel_find_header(const struct drossel_request *request,
+    struct drossel_text name, unsigned nth, struct drossel_text *value);
+
+
+ngx_int_t
+ngx_http_drossel_facts(ngx_http_request_t *r, const struct client_rules *rules,
+    char *path, struct drossel_request *request)
+{
+    ngx_memzero(request, sizeof(struct drossel_request));
+
+    ngx_http_drossel_peer(r, rules, request);
+
+    request->method.data = (const char *) r->method_name.data;
+    request->method.size = r->method_name.len;
+    request->host.data = (const char *) r->headers_in.server.data;
+    request->host.size = r->headers_in.server.len;
+    request->find_header = ngx_http_drossel_find_header;
+    request->context = r;
+    request->door = DROSSEL_DOOR_NGINX;
+
+    return ngx_http_drossel_path(r, path, &request->path);
+}
+
+
+/*
+ * The peer is $remote_addr, as the real-IP module left it.  With "address_from:
+ * proxy_protocol" the client is what the PROXY protocol said, if the connection
+ * came from a trusted address; nobody else may choose who he is.
+ */
+
+static void
+ngx_http_drossel_peer(ngx_http_request_t *r, const struct client_rules *rules,
+    struct drossel_request *request)
+{
+    ngx_connection_t       *c;
+    ngx_proxy_protocol_t   *proxy;
+    struct drossel_address  address;
+
+    c = r->connection;
+
+    ngx_http_drossel_sockaddr(c->sockaddr, &request->peer);
+
+    proxy = c->proxy_protocol;
+
+    if (rules->source != CLIENT_PROXY_PROTOCOL || proxy == NULL
+        || rules->trusted == NULL
+        || !netset_has(rules->trusted, &request->peer))
+    {
+        return;
+    }
+
+    if (drossel_address_parse((const char *) proxy->src_addr.data,
+                              proxy->src_addr.len, &address)
+        == DROSSEL_OK)
+    {
+        request->address = address;
+    }
+}
+
+
+static void
+ngx_http_drossel_sockaddr(const struct sockaddr *sa,
+    struct drossel_address *address)
+{
+    const u_char                *p;
+    const struct sockaddr_in    *sin;
+    const struct sockaddr_in6   *sin6;
+
+    switch (sa->sa_family) {
+
+    case AF_INET:
+        sin = (const struct sockaddr_in *) (const void *) sa;
+        address->family = DROSSEL_IPV4;
+        ngx_memcpy(address->bytes, &sin->sin_addr, 4);
+        break;
+
+    case AF_INET6:
+        sin6 = (const struct sockaddr_in6 *) (const void *) sa;
+        p = sin6->sin6_addr.s6_addr;
+
+        if (IN6_IS_ADDR_V4MAPPED(&sin6->sin6_addr)) {
+            address->family = DROSSEL_IPV4;
+            ngx_memcpy(address->bytes, p + 12, 4);
+            break;
+        }
+
+        address->family = DROSSEL_IPV6;
+        ngx_memcpy(address->bytes, p, 16);
+        break;
+
+    default: /* AF_UNIX */
+        address->family = DROSSEL_UNIX;
+    }
+}
+
+
+/*
+ * The path that the client asked for: "rewrite" may have changed r->uri by now.
+ * An untouched simple URI still lies where the parser found it.  Everything
+ * else is decoded anew, on the stack where it fits.
+ */
+
+static ngx_int_t
+ngx_http_drossel_path(ngx_http_request_t *r, char *buf,
+    struct drossel_text *path)
+{
+    struct drossel_text         raw;
+    ngx_http_core_srv_conf_t   *cscf;
+
+    cscf = ngx_http_get_module_srv_conf(r, ngx_http_core_module);
+
+    if ((r->uri.data == r->uri_start && cscf->merge_slashes)
+        || r->unparsed_uri.len == 0 || r->unparsed_uri.data[0] != '/')
+    {
+        path->data = (const char *) r->uri.data;
+        path->size = r->uri.len;
+        return NGX_OK;
+    }
+
+    raw.data = (const char *) r->unparsed_uri.data;
+    raw.size = r->unparsed_uri.len;
+
+    if (raw.size > NGX_HTTP_DROSSEL_PATH_LEN) {
+        buf = ngx_pnalloc(r->pool, raw.size);
+        if (buf == NULL) {
+            return NGX_ERROR;
+        }
+
+        path->size = drossel_path_normalise(raw, buf, raw.size);
+
+    } else {
+        path->size = drossel_path_normalise(raw, buf,
+                                            NGX_HTTP_DROSSEL_PATH_LEN);
+    }
+
+    path->data = buf;
+
+    return NGX_OK;
+}
+
+
+static bool
+ngx_http_drossel_find_header(const struct drossel_request *request,
+    struct drossel_text name, unsigned nth, struct drossel_text *value)
+{
+    ngx_uint_t           i;
+    ngx_list_part_t     *part;
+    ngx_table_elt_t     *h;
+    ngx_http_request_t  *r;
+
+    r = request->context;
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+
+            if (h[i].key.len != name.size
+                || ngx_memcmp(h[i].lowcase_key, name.data, name.size) != 0)
+            {
+                continue;
+            }
+
+            if (nth-- == 0) {
+                value->data = (const char *) h[i].value.data;
+                value->size = h[i].value.len;
+                return true;
+            }
+        }
+    }
+
+    return false;
+}
+
+
+void
+ngx_http_drossel_look(ngx_http_request_t *r, ngx_http_drossel_seen_t *seen)
+{
+    u_char           *key;
+    ngx_uint_t        i;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *h;
+
+    ngx_memzero(seen, sizeof(ngx_http_drossel_seen_t));
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+
+            key = h[i].lowcase_key;
+
+            switch (h[i].key.len) {
+
+            case 9:
+                if (ngx_memcmp(key, "x-real-ip", 9) == 0
+                    || ngx_memcmp(key, "forwarded", 9) == 0)
+                {
+                    seen->forwarded = &h[i];
+                }
+                break;
+
+            case 15:
+                if (ngx_memcmp(key, "x-forwarded-for", 15) == 0) {
+                    seen->forwarded = &h[i];
+                }
+                break;
+
+            case 16:
+                if (ngx_memcmp(key, "cf-connecting-ip", 16) == 0) {
+                    seen->forwarded = &h[i];
+                }
+                break;
+
+            case 17:
+                /* applications behind CGI cannot tell "_" from "-" */
+                if (ngx_memcmp(key, "drossel", 7) == 0
+                    && ngx_memcmp(key + 8, "challenge", 9) == 0)
+                {
+                    seen->challenge = 1;
+                }
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,306 @@
+
+/*
+ * One request: facts, decision, and what follows from it.
+ *
+ * Costs that are avoided here: nothing is allocated but the context (which the
+ * pool cuts from a page that is there already), the decision is never cleared,
+ * and headers are walked once, comparing lengths before bytes.
+ */
+
+
+#include "ngx_http_drossel.h"
+
+
+static ngx_http_drossel_ctx_t *ngx_http_drossel_create_ctx(
+    ngx_http_request_t *r);
+static void ngx_http_drossel_cleanup(void *data);
+static ngx_int_t ngx_http_drossel_judge(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    ngx_http_drossel_seen_t *seen);
+static ngx_int_t ngx_http_drossel_enforce(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, struct drossel_decision *decision);
+static void ngx_http_drossel_keep(ngx_http_drossel_ctx_t *ctx,
+    const struct drossel_decision *decision);
+static ngx_int_t ngx_http_drossel_hold(ngx_http_request_t *r, uint64_t ns);
+static void ngx_http_drossel_resume(ngx_http_request_t *r);
+static void ngx_http_drossel_watch(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const struct drossel_decision *decision,
+    const ngx_table_elt_t *forwarded);
+
+
+ngx_int_t
+ngx_http_drossel_handler(ngx_http_request_t *r)
+{
+    ngx_http_drossel_ctx_t        *ctx;
+    ngx_http_drossel_seen_t        seen;
+    ngx_http_drossel_loc_conf_t   *lcf;
+    ngx_http_drossel_main_conf_t  *mcf;
+
+    /* once for a main request: not again after a redirect or a delay */
+
+    if (r != r->main || ngx_http_drossel_get_ctx(r)) {
+        return NGX_DECLINED;
+    }
+
+    ctx = ngx_http_drossel_create_ctx(r);
+    if (ctx == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_http_drossel_look(r, &seen);
+
+    if (seen.challenge) {
+        ngx_http_drossel_remove_challenge(r);
+        ngx_http_drossel_look(r, &seen);
+    }
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_drossel_module);
+
+    if (!lcf->enable) {
+        return NGX_DECLINED;
+    }
+
+    mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
+
+    return ngx_http_drossel_judge(r, mcf, ctx, &seen);
+}
+
+
+ngx_http_drossel_ctx_t *
+ngx_http_drossel_get_ctx(ngx_http_request_t *r)
+{
+    ngx_pool_cleanup_t      *cln;
+    ngx_http_drossel_ctx_t  *ctx;
+
+    ctx = ngx_http_get_module_ctx(r, ngx_http_drossel_module);
+
+    if (ctx || !(r->internal || r->filter_finalize)) {
+        return ctx;
+    }
+
+    /* an internal redirect has cleared the context, but not the pool */
+
+    for (cln = r->pool->cleanup; cln; cln = cln->next) {
+        if (cln->handler == ngx_http_drossel_cleanup) {
+            ngx_http_set_ctx(r, cln->data, ngx_http_drossel_module);
+            return cln->data;
+        }
+    }
+
+    return NULL;
+}
+
+
+static ngx_http_drossel_ctx_t *
+ngx_http_drossel_create_ctx(ngx_http_request_t *r)
+{
+    ngx_pool_cleanup_t      *cln;
+    ngx_http_drossel_ctx_t  *ctx;
+
+    cln = ngx_pool_cleanup_add(r->pool, sizeof(ngx_http_drossel_ctx_t));
+    if (cln == NULL) {
+        return NULL;
+    }
+
+    ctx = cln->data;
+    ngx_memzero(ctx, sizeof(ngx_http_drossel_ctx_t));
+
+    cln->handler = ngx_http_drossel_cleanup;
+    ngx_http_set_ctx(r, ctx, ngx_http_drossel_module);
+
+    return ctx;
+}
+
+
+/* Does nothing: its address tells which entry of the pool is ours. */
+
+static void
+ngx_http_drossel_cleanup(void *data)
+{
+}
+
+
+static ngx_int_t
+ngx_http_drossel_judge(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    ngx_http_drossel_seen_t *seen)
+{
+    char                     path[NGX_HTTP_DROSSEL_PATH_LEN];
+    enum drossel_result      rc;
+    struct drossel_request   request;
+    struct drossel_decision  decision;
+
+    if (ngx_http_drossel_facts(r, &mcf->policy->client, path, &request)
+        != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    request.now_ns = table_now(mcf->table);
+
+    rc = limiter_check(mcf->limiter, &request, &decision);
+
+    if (rc != DROSSEL_OK) {
+        ngx_http_drossel_log_failure(r, mcf, rc);
+        return NGX_DECLINED;
+    }
+
+    ngx_http_drossel_keep(ctx, &decision);
+    ngx_http_drossel_log(r, mcf, &request, &decision, ctx);
+
+    if (!mcf->watch.done && seen->forwarded) {
+        ngx_http_drossel_watch(r, mcf, &decision, seen->forwarded);
+    }
+
+    return ngx_http_drossel_enforce(r, mcf, &decision);
+}
+
+
+static ngx_int_t
+ngx_http_drossel_enforce(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, struct drossel_decision *decision)
+{
+    switch (decision->verdict) {
+
+    case DROSSEL_DELAY:
+        return ngx_http_drossel_hold(r, decision->delay_ns);
+
+    case DROSSEL_CHALLENGE:
+        return ngx_http_drossel_add_challenge(r, decision->limit_name);
+
+    case DROSSEL_REFUSE:
+        return ngx_http_drossel_refuse(r, mcf, decision);
+
+    case DROSSEL_DROP:
+        return NGX_HTTP_CLOSE;
+
+    default: /* DROSSEL_ALLOW, DROSSEL_MARK */
+        return NGX_DECLINED;
+    }
+}
+
+
+static u_char
+ngx_http_drossel_word_of(enum drossel_verdict verdict)
+{
+    return (u_char) (NGX_HTTP_DROSSEL_PASSED + verdict);
+}
+
+
+static void
+ngx_http_drossel_keep(ngx_http_drossel_ctx_t *ctx,
+    const struct drossel_decision *decision)
+{
+    ctx->client = decision->client;
+
+    if (decision->exempt) {
+        return;
+    }
+
+    ctx->word = ngx_http_drossel_word_of(decision->verdict);
+    ctx->limit = decision->limit_name;
+    ctx->remaining = decision->remaining;
+
+    if (decision->verdict >= DROSSEL_REFUSE) {
+        ctx->wait_ns = decision->wait_ns;
+
+    } else if (decision->verdict == DROSSEL_DELAY) {
+        ctx->delay_ns = decision->delay_ns;
+
+    } else if (decision->verdict == DROSSEL_ALLOW && decision->dry_run_count) {
+        ctx->word = ngx_http_drossel_word_of(decision->dry_run_verdict);
+        ctx->dry_run = 1;
+        ctx->limit = decision->dry_run[0];
+        ctx->remaining = 0;
+
+        if (decision->dry_run_verdict == DROSSEL_DELAY) {
+            ctx->delay_ns = decision->dry_run_wait_ns;
+
+        } else {
+            ctx->wait_ns = decision->dry_run_wait_ns;
+        }
+    }
+}
+
+
+/* As ngx_http_limit_req_module: a timer, and the worker goes on with others. */
+
+static ngx_int_t
+ngx_http_drossel_hold(ngx_http_request_t *r, uint64_t ns)
+{
+    ngx_msec_t  delay;
+
+    delay = (ngx_msec_t) (ns / 1000000 + (ns % 1000000 != 0));
+
+    if (delay == 0) {
+        return NGX_DECLINED;
+    }
+
+    /* timers compare differences as signed numbers: never more than a day */
+
+    delay = ngx_min(delay, 86400000);
+
+    if (ngx_handle_read_event(r->connection->read, 0) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    r->read_event_handler = ngx_http_test_reading;
+    r->write_event_handler = ngx_http_drossel_resume;
+
+    r->connection->write->delayed = 1;
+    ngx_add_timer(r->connection->write, delay);
+
+    return NGX_AGAIN;
+}
+
+
+static void
+ngx_http_drossel_resume(ngx_http_request_t *r)
+{
+    ngx_event_t  *wev;
+
+    wev = r->connection->write;
+
+    if (wev->delayed) {
+
+        if (ngx_handle_write_event(wev, 0) != NGX_OK) {
+            ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
+        }
+
+        return;
+    }
+
+    if (ngx_handle_read_event(r->connection->read, 0) != NGX_OK) {
+        ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
+        return;
+    }
+
+    r->read_event_handler = ngx_http_block_reading;
+    r->write_event_handler = ngx_http_core_run_phases;
+
+    ngx_http_core_run_phases(r);
+}
+
+
+static void
+ngx_http_drossel_watch(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const struct drossel_decision *decision,
+    const ngx_table_elt_t *forwarded)
+{
+    uint64_t  hash;
+
+    hash = proxywatch_hash((const char *) forwarded->value.data,
+                           forwarded->value.len);
+
+    if (!proxywatch_observe(&mcf->watch, &mcf->policy->client,
+                            &decision->client, hash))
+    {
+        return;
+    }
+
+    /* one worker says it for all */
+
+    if (ngx_atomic_cmp_set(mcf->warned, 0, 1)) {
+        ngx_http_drossel_log_proxy(r, mcf, decision, &forwarded->key);
+    }
+}

@@ -1,0 +1,365 @@
+/* Reads YAML by libyaml's events into a tree with places. */
+#include "policy/document.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <yaml.h>
+
+struct builder {
+    struct diagnoses *diagnoses;
+    struct place place; /* of the file; line and column are set for each node */
+    yaml_parser_t *parser;
+    yaml_event_t *event; /* the current one; deleted before the next, and by the arena */
+    struct drossel_text bytes;
+    size_t nodes;
+    bool failed;
+};
+
+/* ---- bytes ---- */
+
+static void close_descriptor(void *object)
+{
+    close((int)((intptr_t)object - 1));
+}
+
+static const char *read_all(int descriptor, char *bytes, size_t size, size_t *used)
+{
+    while (*used < size) {
+        ssize_t got = read(descriptor, bytes + *used, size - *used);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return strerror(errno);
+        if (got == 0)
+            break;
+        *used += (size_t)got;
+    }
+    return NULL;
+}
+
+bool document_read(struct policy_arena *arena, const char *path, struct drossel_text *bytes, const char **why)
+{
+    void **slot = arena_defer(arena, close_descriptor);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO must not hold us up */
+    if (descriptor < 0) {
+        *why = strerror(errno);
+        return false;
+    }
+    *slot = (void *)((intptr_t)descriptor + 1);
+    struct stat status;
+    *why = fstat(descriptor, &status) != 0 ? strerror(errno) : NULL;
+    size_t used = 0;
+    char *data = NULL;
+    if (*why == NULL && S_ISDIR(status.st_mode))
+        *why = "it is a directory";
+    else if (*why == NULL && !S_ISREG(status.st_mode))
+        *why = "it is no regular file";
+    else if (*why == NULL && (uint64_t)status.st_size > DOCUMENT_BYTES_MAX)
+        *why = "it is larger than 16 MB";
+    if (*why == NULL) {
+        data = arena_alloc(arena, (size_t)status.st_size + 1);
+        *why = read_all(descriptor, data, (size_t)status.st_size, &used);
+    }
+    close(descriptor);
+    *slot = NULL;
+    if (*why != NULL)
+        return false;
+    bool marked = used >= 3 && memcmp(data, "\xEF\xBB\xBF", 3) == 0;
+    *bytes = marked ? (struct drossel_text){ data + 3, used - 3 } : (struct drossel_text){ data, used };
+    return true;
+}
+
+/* ---- events ---- */
+
+static void set_place(struct builder *builder, const yaml_mark_t *mark)
+{
+    builder->place.line = (unsigned)mark->line + 1;
+    builder->place.column = (unsigned)mark->column + 1;
+}
+
+/* A byte that is no character: libyaml gives its offset only. */
+static void place_of_offset(struct builder *builder, size_t offset)
+{
+    builder->place.line = builder->place.column = 1;
+    for (size_t i = 0; i < offset && i < builder->bytes.size; i++) {
+        if (builder->bytes.data[i] == '\n') {
+            builder->place.line++;
+            builder->place.column = 1;
+        } else if (((unsigned char)builder->bytes.data[i] & 0xC0) != 0x80) {
+            builder->place.column++;
+        }
+    }
+}
+
+static void report_parser(struct builder *builder)
+{
+    const yaml_parser_t *parser = builder->parser;
+    builder->failed = true;
+    if (parser->error == YAML_MEMORY_ERROR)
+        arena_fail(builder->diagnoses->arena);
+    const char *problem = parser->problem != NULL ? parser->problem : "no YAML";
+    if (parser->error == YAML_READER_ERROR) {
+        place_of_offset(builder, parser->problem_offset);
+        diagnose(builder->diagnoses, MISTAKE, &builder->place,
+                 "%s; write the file in UTF-8, without control characters", problem);
+        return;
+    }
+    set_place(builder, &parser->problem_mark);
+    if (parser->context != NULL)
+        diagnose(builder->diagnoses, MISTAKE, &builder->place,
+                 "YAML: %s, %s that begins at line %zu; look for a missing colon, quote, bracket or indentation",
+                 problem, parser->context, parser->context_mark.line + 1);
+    else
+        diagnose(builder->diagnoses, MISTAKE, &builder->place,
+                 "YAML: %s; look for a missing colon, quote, bracket or indentation", problem);
+}
+
+/* The next event becomes the current one. */
+static bool advance(struct builder *builder)
+{
+    if (builder->failed)
+        return false;
+    yaml_event_delete(builder->event);
+    memset(builder->event, 0, sizeof(*builder->event));
+    if (yaml_parser_parse(builder->parser, builder->event) == 0) {
+        report_parser(builder);
+        return false;
+    }
+    set_place(builder, &builder->event->start_mark);
+    return true;
+}
+
+static void refuse(struct builder *builder, const char *text)
+{
+    diagnose(builder->diagnoses, MISTAKE, &builder->place, "%s", text);
+    builder->failed = true;
+}
+
+static struct node *new_node(struct builder *builder, enum node_kind kind)
+{
+    if (builder->nodes++ >= DOCUMENT_NODES_MAX) {
+        refuse(builder, "more than 1000000 values; put long lists into list files");
+        return NULL;
+    }
+    struct node *node = arena_alloc(builder->diagnoses->arena, sizeof(*node));
+    node->kind = kind;
+    node->place = builder->place;
+    return node;
+}
+
+static void refuse_tag(struct builder *builder, const yaml_char_t *tag)
+{
+    if (tag != NULL)
+        diagnose(builder->diagnoses, MISTAKE, &builder->place, "a YAML tag; leave it out, types are known here");
+}
+
+static struct node *build(struct builder *builder, unsigned depth);
+
+static int by_text(const void *left, const void *right)
+{
+    const struct node *a = *(const struct node *const *)left, *b = *(const struct node *const *)right;
+    size_t size = a->text.size < b->text.size ? a->text.size : b->text.size;
+    int order = memcmp(a->text.data, b->text.data, size);
+    if (order == 0)
+        order = (a->text.size > b->text.size) - (a->text.size < b->text.size);
+    if (order == 0)
+        order = (a->place.line > b->place.line) - (a->place.line < b->place.line);
+    return order != 0 ? order : (a->place.column > b->place.column) - (a->place.column < b->place.column);
+}
+
+/* Marks keys that stand there again by a kind that no key has; sorting, so that a map of 100,000 keys is no burden. */
+static void mark_duplicates(struct builder *builder, const struct node *map)
+{
+    struct policy_arena *arena = builder->diagnoses->arena;
+    struct node **keys = arena_array(arena, map->count + 1, sizeof(*keys));
+    size_t count = 0;
+    for (struct node *key = map->first; key != NULL; key = key->next)
+        keys[count++] = key;
+    qsort(keys, count, sizeof(struct node *), by_text);
+    for (size_t i = 1, first = 0; i < count; i++) {
+        bool same = keys[first]->text.size == keys[i]->text.size &&
+                    memcmp(keys[first]->text.data, keys[i]->text.data, keys[i]->text.size) == 0;
+        if (!same) {
+            first = i;
+            continue;
+        }
+        diagnose(builder->diagnoses, MISTAKE, &keys[i]->place,
+                 "\"%s\" stands here twice, first at line %u; leave one out", quotable(arena, keys[i]->text),
+                 keys[first]->place.line);
+        keys[i]->kind = NODE_MAP;
+    }
+}
+
+static void drop_duplicates(struct builder *builder, struct node *map)
+{
+    if (map->count < 2)
+        return;
+    mark_duplicates(builder, map);
+    for (struct node **link = &map->first; *link != NULL;) {
+        if ((*link)->kind == NODE_MAP) {
+            *link = (*link)->next;
+            map->count--;
+        } else {
+            link = &(*link)->next;
+        }
+    }
+}
+
+static struct node *build_scalar(struct builder *builder)
+{
+    struct node *node = new_node(builder, NODE_SCALAR);
+    if (node == NULL)
+        return NULL;
+    refuse_tag(builder, builder->event->data.scalar.tag);
+    node->plain = builder->event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    node->text = arena_text(builder->diagnoses->arena, (const char *)builder->event->data.scalar.value,
+                            builder->event->data.scalar.length);
+    return node;
+}
+
+static struct node *build_list(struct builder *builder, unsigned depth)
+{
+    struct node *list = new_node(builder, NODE_LIST);
+    if (list == NULL)
+        return NULL;
+    refuse_tag(builder, builder->event->data.sequence_start.tag);
+    for (struct node **link = &list->first; advance(builder) && builder->event->type != YAML_SEQUENCE_END_EVENT;) {
+        struct node *item = build(builder, depth + 1);
+        if (item == NULL)
+            return NULL;
+        *link = item;
+        link = &item->next;
+        list->count++;
+    }
+    return list;
+}
+
+static struct node *build_map(struct builder *builder, unsigned depth)
+{
+    struct node *map = new_node(builder, NODE_MAP);
+    if (map == NULL)
+        return NULL;
+    refuse_tag(builder, builder->event->data.mapping_start.tag);
+    for (struct node **link = &map->first; advance(builder) && builder->event->type != YAML_MAPPING_END_EVENT;) {
+        struct node *key = build(builder, depth + 1);
+        if (key == NULL || !advance(builder))
+            return NULL;
+        struct node *value = build(builder, depth + 1);
+        if (value == NULL)
+            return NULL;
+        if (key->kind != NODE_SCALAR) {
+            diagnose(builder->diagnoses, MISTAKE, &key->place, "a key that is %s; write a name", node_kind_name(key));
+            continue;
+        }
+        key->value = value;
+        *link = key;
+        link = &key->next;
+        map->count++;
+    }
+    if (builder->failed)
+        return NULL;
+    drop_duplicates(builder, map);
+    return map;
+}
+
+/* The node that begins with the current event; NULL when the tree cannot be built. */
+static struct node *build(struct builder *builder, unsigned depth)
+{
+    if (depth > DOCUMENT_DEPTH_MAX) {
+        refuse(builder, "nested too deeply; a policy has at most 32 levels");
+        return NULL;
+    }
+    switch (builder->event->type) {
+    case YAML_SCALAR_EVENT:
+        return build_scalar(builder);
+    case YAML_SEQUENCE_START_EVENT:
+        return build_list(builder, depth);
+    case YAML_MAPPING_START_EVENT:
+        return build_map(builder, depth);
+    case YAML_ALIAS_EVENT:
+        diagnose(builder->diagnoses, MISTAKE, &builder->place, "a YAML alias; write the value here again");
+        return new_node(builder, NODE_SCALAR);
+    default:
+        refuse(builder, "no YAML value; write a map of keys");
+        return NULL;
+    }
+}
+
+static struct node *build_document(struct builder *builder)
+{
+    if (!advance(builder) || !advance(builder)) /* the stream's start, then the document's */
+        return NULL;
+    if (builder->event->type == YAML_STREAM_END_EVENT) {
+        builder->place.line = builder->place.column = 1;
+        refuse(builder, "an empty file; begin with `version: 1`");
+        return NULL;
+    }
+    struct node *root = advance(builder) ? build(builder, 1) : NULL;
+    if (root == NULL || builder->failed || !advance(builder) || !advance(builder))
+        return NULL;
+    if (builder->event->type != YAML_STREAM_END_EVENT) {
+        refuse(builder, "a second YAML document; write one policy in one file");
+        return NULL;
+    }
+    return root;
+}
+
+static void release_parser(void *object)
+{
+    yaml_parser_delete(object);
+}
+
+static void release_event(void *object)
+{
+    yaml_event_delete(object);
+}
+
+struct node *document_parse(struct diagnoses *diagnoses, struct drossel_text bytes, const struct place *place)
+{
+    struct builder builder = { .diagnoses = diagnoses, .place = *place, .bytes = bytes };
+    builder.parser = arena_alloc(diagnoses->arena, sizeof(*builder.parser));
+    builder.event = arena_alloc(diagnoses->arena, sizeof(*builder.event));
+    void **parser = arena_defer(diagnoses->arena, release_parser);
+    void **event = arena_defer(diagnoses->arena, release_event);
+    if (yaml_parser_initialize(builder.parser) == 0)
+        arena_fail(diagnoses->arena);
+    *parser = builder.parser;
+    *event = builder.event;
+    yaml_parser_set_encoding(builder.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(builder.parser, (const unsigned char *)bytes.data, bytes.size);
+    struct node *root = build_document(&builder);
+    yaml_event_delete(builder.event);
+    *event = NULL;
+    yaml_parser_delete(builder.parser);
+    *parser = NULL;
+    return root;
+}
+
+/* ---- questions ---- */
+
+bool node_is_null(const struct node *node)
+{
+    return node->kind == NODE_SCALAR && node->plain &&
+           (node->text.size == 0 || strcmp(node->text.data, "~") == 0 || strcmp(node->text.data, "null") == 0);
+}
+
+const char *node_kind_name(const struct node *node)
+{
+    if (node->kind == NODE_LIST)
+        return "a list";
+    if (node->kind == NODE_MAP)
+        return "a map";
+    return node_is_null(node) ? "nothing" : "text";
+}
+
+const struct node *node_find(const struct node *map, const char *key)
+{
+    for (const struct node *one = map->kind == NODE_MAP ? map->first : NULL; one != NULL; one = one->next)
+        if (one->text.size == strlen(key) && memcmp(one->text.data, key, one->text.size) == 0)
+            return one;
+    return NULL;
+}

@@ -1,0 +1,101 @@
+/* Maps read by a table of their keys, and values that are one of a few words. */
+#include "policy/reading.h"
+
+#include <string.h>
+
+#define KEYS_IN_A_TABLE_MAX 40
+
+static bool row_takes(const struct key_row *row, struct drossel_text key)
+{
+    size_t length = strlen(row->name);
+    if (row->name[length - 1] == '.')
+        return key.size > length && memcmp(key.data, row->name, length) == 0;
+    return key.size == length && memcmp(key.data, row->name, length) == 0;
+}
+
+/* `a, b, c`; a row `header.` is shown as `header.NAME`. */
+static const char *list_names(struct policy_arena *arena, const char *const *names)
+{
+    const char *text = "";
+    for (; *names != NULL; names++) {
+        bool open = (*names)[strlen(*names) - 1] == '.';
+        text = arena_format(arena, "%s%s%s%s", text, *text != '\0' ? ", " : "", *names, open ? "NAME" : "");
+    }
+    return text;
+}
+
+static void report_unknown(struct reading *reading, const struct node *key, const struct key_row *table)
+{
+    const char *names[KEYS_IN_A_TABLE_MAX] = { NULL };
+    for (size_t i = 0; table[i].name != NULL && i + 1 < KEYS_IN_A_TABLE_MAX; i++)
+        names[i] = table[i].name;
+    const char *word = quotable(reading->arena, key->text);
+    const char *closest = closest_name(key->text, names);
+    if (closest != NULL)
+        mistake(reading, key, "unknown key \"%s\"; did you mean \"%s\"?", word, closest);
+    else
+        mistake(reading, key, "unknown key \"%s\"; known here are %s", word, list_names(reading->arena, names));
+}
+
+static void read_row(struct reading *reading, const struct node *map, const struct key_row *row, void *into)
+{
+    for (const struct node *key = map->first; key != NULL; key = key->next)
+        if (row_takes(row, key->text))
+            row->read(reading, key, into);
+}
+
+bool read_keys(struct reading *reading, const struct node *map, const struct key_row *table, void *into)
+{
+    if (node_is_null(map))
+        return true;
+    if (map->kind != NODE_MAP) {
+        mistake(reading, map, "%s; write a map of keys", node_kind_name(map));
+        return false;
+    }
+    for (const struct node *key = map->first; key != NULL; key = key->next) {
+        const struct key_row *row = table;
+        while (row->name != NULL && !row_takes(row, key->text))
+            row++;
+        if (row->name == NULL)
+            report_unknown(reading, key, table);
+    }
+    for (const struct key_row *row = table; row->name != NULL; row++)
+        read_row(reading, map, row, into);
+    return true;
+}
+
+void read_items(struct reading *reading, const struct node *value,
+                void (*read)(struct reading *reading, const struct node *item, void *into), void *into)
+{
+    if (value->kind != NODE_LIST) {
+        read(reading, value, into);
+        return;
+    }
+    if (value->first == NULL)
+        mistake(reading, value, "an empty list; name at least one, or leave the key out");
+    for (const struct node *item = value->first; item != NULL; item = item->next)
+        read(reading, item, into);
+}
+
+int read_choice(struct reading *reading, const struct node *node, const char *const *names)
+{
+    if (node->kind != NODE_SCALAR || node_is_null(node)) {
+        mistake(reading, node, "%s; write one of %s", node_kind_name(node), list_names(reading->arena, names));
+        return -1;
+    }
+    for (int i = 0; names[i] != NULL; i++)
+        if (text_is(node->text, names[i]))
+            return i;
+    const char *word = quotable(reading->arena, node->text);
+    const char *closest = closest_name(node->text, names);
+    if (closest != NULL)
+        mistake(reading, node, "unknown value \"%s\"; did you mean \"%s\"?", word, closest);
+    else
+        mistake(reading, node, "unknown value \"%s\"; write one of %s", word, list_names(reading->arena, names));
+    return -1;
+}
+
+void not_yet(struct reading *reading, const struct node *node, const char *found, const char *instead)
+{
+    mistake(reading, node, "%s: not carried out by this version yet; %s", found, instead);
+}

@@ -1,0 +1,143 @@
+/* What the keys of a limit mean together: its engine's spec, and each rate compiled, named and seeded. */
+#include <string.h>
+
+#include "policy/reading.h"
+
+/* Kept by the table across reloads: of the limit's name and the rate's place, not of its numbers. */
+static uint64_t seed_of(struct drossel_text name, uint32_t place)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < name.size; i++)
+        hash = (hash ^ (unsigned char)name.data[i]) * UINT64_C(0x100000001b3);
+    hash = (hash ^ ((uint64_t)place << 8)) * UINT64_C(0x100000001b3);
+    hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return hash ^ hash >> 33;
+}
+
+struct engine_spec spec_of_rate(const struct limit_draft *draft, const struct rate_text *rate)
+{
+    struct engine_spec spec = draft->spec;
+    bool leaky = spec.algorithm == ENGINE_LEAKY, delays = draft->limit->action == POLICY_DELAY;
+    spec.count = rate->count;
+    spec.period_ns = rate->period_ns;
+    if (spec.algorithm == ENGINE_BUCKET && draft->at[KEY_BURST] == NULL)
+        spec.burst = rate->count;
+    if (spec.algorithm == ENGINE_SLIDING || spec.algorithm == ENGINE_FIXED)
+        spec.burst = 0;
+    if (!leaky)
+        spec.undelayed = 0;
+    else if (delays && draft->at[KEY_DELAY] == NULL)
+        spec.undelayed = 0; /* who asks for delay as the action wants the burst to be delayed */
+    if (delays && !leaky)
+        spec.flags |= ENGINE_QUEUE;
+    if (spec.algorithm != ENGINE_FIXED)
+        spec.flags = (uint16_t)(spec.flags & ~ENGINE_FROM_FIRST);
+    return spec;
+}
+
+uint32_t add_rate(struct reading *reading, const struct limit_draft *draft, const struct rate_text *rate,
+                  uint32_t place, const char *name)
+{
+    struct engine_spec spec = spec_of_rate(draft, rate);
+    struct engine_limit compiled;
+    const char *wrong = engine_compile(&spec, &compiled);
+    if (wrong != NULL) {
+        mistake(reading, rate->node, "rate \"%s\": %s", quotable(reading->arena, rate->node->text), wrong);
+        return UINT32_MAX;
+    }
+    if (reading->rates.count >= POLICY_LIMITS_MAX - 1) { /* one place of the table's registry is the ban's */
+        if (reading->rates.count == POLICY_LIMITS_MAX - 1)
+            mistake(reading, rate->node,
+                    "more than %d rates in all limits and overrides together; let keys share rates",
+                    POLICY_LIMITS_MAX - 1);
+        return UINT32_MAX;
+    }
+    struct policy_rate *one = arena_push(reading->arena, &reading->rates, sizeof(*one));
+    *one = (struct policy_rate){ .engine = compiled,
+                                 .name = name,
+                                 .seed = seed_of(draft->name->text, place),
+                                 .limit = (uint32_t)(draft - reading->drafts) };
+    return (uint32_t)reading->rates.count - 1;
+}
+
+/* `page`; `page-10s` where there are several rates; `page-10s-50` where several have the same time. */
+static const char *rate_name(struct reading *reading, const struct limit_draft *draft, uint32_t place)
+{
+    const char *name = draft->name->text.data;
+    char period[32];
+    bool same = false;
+    if (draft->rate_count == 1)
+        return name;
+    policy_duration_format(draft->rate[place].period_ns, period, sizeof(period));
+    for (uint32_t i = 0; i < draft->rate_count; i++)
+        same = same || (i != place && draft->rate[i].period_ns == draft->rate[place].period_ns);
+    if (same)
+        return arena_format(reading->arena, "%s-%s-%llu", name, period, (unsigned long long)draft->rate[place].count);
+    return arena_format(reading->arena, "%s-%s", name, period);
+}
+
+/* Keys that mean nothing without another. */
+static void check_companions(struct reading *reading, struct limit_draft *draft)
+{
+    const struct engine_spec *spec = &draft->spec;
+    bool windowed = spec->algorithm == ENGINE_SLIDING || spec->algorithm == ENGINE_FIXED;
+    bool blocks = draft->at[KEY_BLOCK] != NULL || draft->at[KEY_BAN] != NULL;
+    const struct {
+        bool wrong;
+        enum limit_key key;
+        const char *text;
+    } rules[] = {
+        { windowed, KEY_BURST, "`burst` without a bucket; write algorithm: bucket or leaky, or leave it out" },
+        { spec->algorithm != ENGINE_FIXED, KEY_FROM,
+          "`from` without a fixed window; write algorithm: fixed, or leave it out" },
+        { spec->algorithm != ENGINE_LEAKY, KEY_DELAY,
+          "`delay` without a leaky bucket; write algorithm: leaky, or action: delay, or leave it out" },
+        { !blocks, KEY_EXTEND, "`extend` without `block` or `ban`; write how long the block is, or leave it out" },
+    };
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        if (draft->at[rules[i].key] == NULL || !rules[i].wrong)
+            continue;
+        mistake(reading, draft->at[rules[i].key], "%s", rules[i].text);
+        draft->broken = true;
+    }
+}
+
+void compile_limit(struct reading *reading, struct limit_draft *draft)
+{
+    check_companions(reading, draft);
+    if (draft->broken)
+        return;
+    struct policy_limit *limit = draft->limit;
+    limit->first_rate = (uint32_t)reading->rates.count;
+    for (uint32_t place = 0; place < draft->rate_count; place++) {
+        if (add_rate(reading, draft, &draft->rate[place], place, rate_name(reading, draft, place)) == UINT32_MAX)
+            draft->broken = true;
+        else
+            limit->rate_count++;
+    }
+}
+
+/* `page-10s` may be a rate of `page` or a limit of its own, but not both: logs and the table know rates by name. */
+void check_rate_names(struct reading *reading)
+{
+    struct words names = { .folded = false };
+    const struct policy_rate *rates = reading->rates.items;
+    for (uint32_t i = 0; i < reading->draft_count; i++) {
+        const struct limit_draft *draft = &reading->drafts[i];
+        for (uint32_t k = 0; k < draft->limit->rate_count; k++) {
+            const char *name = rates[draft->limit->first_rate + k].name;
+            struct drossel_text text = { name, strlen(name) };
+            const struct word *other = words_find(&names, text);
+            if (other != NULL) {
+                const struct limit_draft *first = &reading->drafts[((const uint32_t *)other->numbers.items)[0]];
+                mistake(reading, draft->name,
+                        "a rate of this limit is called \"%s\", as one of the limit at line %u is; "
+                        "rename one of the two limits",
+                        name, first->name->place.line);
+                break;
+            }
+            words_add(reading->arena, &names, text, i);
+        }
+    }
+}

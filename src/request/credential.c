@@ -1,0 +1,94 @@
+/* Cookies, Basic and Bearer credentials of one header line. */
+#include "request/credential.h"
+
+#include <sodium.h>
+#include <string.h>
+#include <strings.h>
+
+static struct drossel_text trim(const char *start, const char *end)
+{
+    while (start < end && (*start == ' ' || *start == '\t'))
+        start++;
+    while (start < end && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    return (struct drossel_text){ start, (size_t)(end - start) };
+}
+
+/* `value` of a pair `name=value`; false if the pair has another name. */
+static bool pair_value(struct drossel_text pair, struct drossel_text name, struct drossel_text *value)
+{
+    if (pair.size <= name.size || memcmp(pair.data, name.data, name.size) != 0 || pair.data[name.size] != '=')
+        return false;
+    *value = (struct drossel_text){ pair.data + name.size + 1, pair.size - name.size - 1 };
+    if (value->size >= 2 && value->data[0] == '"' && value->data[value->size - 1] == '"') {
+        value->data++;
+        value->size -= 2;
+    }
+    return true;
+}
+
+bool credential_cookie(struct drossel_text line, struct drossel_text name, struct drossel_text *value)
+{
+    const char *at = line.data;
+    size_t left = line.size;
+    while (left > 0 && name.size > 0) {
+        const char *end = memchr(at, ';', left);
+        size_t size = end == NULL ? left : (size_t)(end - at);
+        struct drossel_text found;
+        if (pair_value(trim(at, at + size), name, &found)) {
+            if (found.size == 0)
+                return false;
+            *value = found;
+            return true;
+        }
+        left -= size;
+        at += size;
+        if (left > 0) {
+            left--;
+            at++;
+        }
+    }
+    return false;
+}
+
+/* What follows the scheme; false for another scheme or nothing. */
+static bool after_scheme(struct drossel_text line, const char *scheme, struct drossel_text *rest)
+{
+    size_t size = strlen(scheme);
+    if (line.size == 0)
+        return false;
+    struct drossel_text whole = trim(line.data, line.data + line.size);
+    if (whole.size <= size || strncasecmp(whole.data, scheme, size) != 0 || whole.data[size] != ' ')
+        return false;
+    *rest = trim(whole.data + size, whole.data + whole.size);
+    return true;
+}
+
+bool credential_basic(struct drossel_text authorization, char buffer[CREDENTIAL_BASIC_MAX], struct drossel_text *user)
+{
+    struct drossel_text encoded;
+    unsigned char *out = (unsigned char *)buffer;
+    size_t size;
+    if (!after_scheme(authorization, "basic", &encoded))
+        return false;
+    while (encoded.size > 0 && encoded.data[encoded.size - 1] == '=')
+        encoded.size--;
+    bool decoded = sodium_base642bin(out, CREDENTIAL_BASIC_MAX, encoded.data, encoded.size, NULL, &size, NULL,
+                                     sodium_base64_VARIANT_ORIGINAL_NO_PADDING) == 0;
+    char *colon = decoded ? memchr(buffer, ':', size) : NULL;
+    size_t length = colon == NULL ? 0 : (size_t)(colon - buffer);
+    sodium_memzero(buffer + length, CREDENTIAL_BASIC_MAX - length);
+    if (length == 0)
+        return false;
+    *user = (struct drossel_text){ buffer, length };
+    return true;
+}
+
+bool credential_bearer(struct drossel_text authorization, struct drossel_text *token)
+{
+    struct drossel_text found;
+    if (!after_scheme(authorization, "bearer", &found) || memchr(found.data, ' ', found.size) != NULL)
+        return false;
+    *token = found;
+    return true;
+}

@@ -1,0 +1,26 @@
+/*
+ * Names and secrets in a request's headers, as facts for keys: cookies, Basic and Bearer credentials.
+ *
+ * Parsers only: nothing is checked against anything.  Each works on one line; where a field may stand on several lines
+ * (Cookie under HTTP/2), the caller tries each.  Results point into the line or the caller's buffer.  On false the outputs
+ * are untouched.  An empty value counts as absent.
+ */
+#ifndef DROSSEL_REQUEST_CREDENTIAL_H
+#define DROSSEL_REQUEST_CREDENTIAL_H
+
+#include "drossel.h"
+
+#define CREDENTIAL_BASIC_MAX 1024 /* bytes of `user:password`; what is longer counts as absent */
+
+/* The first cookie `name` of a Cookie line (RFC 6265 section 4.2), without surrounding quotes.  Names are compared
+ * exactly, values are not decoded. */
+bool credential_cookie(struct drossel_text line, struct drossel_text name, struct drossel_text *value);
+
+/* The user of an Authorization line of the scheme Basic (RFC 7617): base64 of `user:password`, padded or not, is decoded
+ * into `buffer`, of which `user` is the part before the first colon; the password is wiped. */
+bool credential_basic(struct drossel_text authorization, char buffer[CREDENTIAL_BASIC_MAX], struct drossel_text *user);
+
+/* The token of an Authorization line of the scheme Bearer (RFC 6750). */
+bool credential_bearer(struct drossel_text authorization, struct drossel_text *token);
+
+#endif

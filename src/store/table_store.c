@@ -1,0 +1,253 @@
+/*
+ * Charging keys of this machine's table, all or nothing.
+ *
+ * All guards are taken before anything is judged, so that nothing is ever rolled back.  Nobody waits while he holds a guard:
+ * if one is held by somebody else, all are given back, that one is waited for, and the work starts anew.  Keys that have no
+ * slot are judged as fresh and get one only once the request is admitted: a refused request displaces nobody.
+ *
+ * A key whose block is running is refused by reading its slot: no guard, no write.
+ */
+#include "store/store.h"
+
+enum outcome { ADMITTED, REFUSED, AGAIN };
+
+static void prefetch(const struct table *table, const struct store_batch *batch)
+{
+    for (uint32_t i = 0; batch->count > 1 && i < batch->count; i++)
+        table_prefetch(table, batch->charge[i].key);
+}
+
+/* Sets the verdicts of keys whose block is running.  Returns whether one of them stops the request. */
+static bool find_blocked(const struct table *table, struct store_batch *batch)
+{
+    bool stopped = false;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct store_charge *charge = &batch->charge[i];
+        uint64_t slot = table_find(table, charge->key);
+        uint64_t end_ns = slot == TABLE_NO_SLOT ? 0 : table_block_end(table, slot, charge->key);
+        charge->judged = end_ns > batch->now_ns;
+        if (!charge->judged)
+            continue;
+        struct engine_state state = { .block_end_ns = end_ns };
+        engine_settle_clock(&state, charge->limit, batch->now_ns);
+        engine_judge(&state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
+        stopped |= !charge->advisory;
+    }
+    return stopped;
+}
+
+/* `extend`: a refused request during a block starts it anew. */
+static void extend_block(struct table *table, struct store_charge *charge, uint64_t now_ns)
+{
+    struct table_hold hold;
+    for (;;) {
+        enum table_taking taking = table_take(table, charge->key, charge->limit_id, now_ns, table_ticket(), &hold);
+        if (taking == TABLE_ABSENT)
+            return;
+        if (taking == TABLE_BUSY) {
+            table_wait(table, &hold, now_ns);
+            continue;
+        }
+        engine_judge(&hold.state, charge->limit, charge->cost, now_ns, &charge->verdict);
+        if (charge->verdict.blocked)
+            engine_exceed(&hold.state, charge->limit, charge->cost, now_ns, &charge->verdict);
+        if (table_put(table, &hold, charge->key, charge->limit_id))
+            return;
+    }
+}
+
+static void extend_blocks(struct table *table, struct store_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct store_charge *charge = &batch->charge[i];
+        if (charge->judged && charge->cost > 0 && engine_exceed_writes(charge->limit, &charge->verdict))
+            extend_block(table, charge, batch->now_ns);
+    }
+}
+
+static bool is_held(const struct table_hold *hold)
+{
+    return hold->ticket != 0;
+}
+
+static void drop_all(struct table *table, struct store_batch *batch, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (is_held(&batch->hold[i]))
+            table_drop(table, &batch->hold[i]);
+}
+
+/* Takes the guards of all keys that have a slot; those without are fresh and not held. */
+static enum outcome take_all(struct table *table, struct store_batch *batch, uint32_t ticket)
+{
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct store_charge *charge = &batch->charge[i];
+        struct table_hold *hold = &batch->hold[i];
+        switch (table_take(table, charge->key, charge->limit_id, batch->now_ns, ticket, hold)) {
+        case TABLE_TAKEN:
+            break;
+        case TABLE_ABSENT:
+            *hold = (struct table_hold){ .fresh = true };
+            break;
+        case TABLE_BUSY:
+            drop_all(table, batch, i);
+            table_wait(table, hold, batch->now_ns);
+            return AGAIN;
+        }
+    }
+    return ADMITTED;
+}
+
+static enum outcome judge_all(struct store_batch *batch)
+{
+    enum outcome outcome = ADMITTED;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct store_charge *charge = &batch->charge[i];
+        charge->judged = true;
+        engine_judge(&batch->hold[i].state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
+        if (!charge->verdict.allowed && !charge->advisory)
+            outcome = REFUSED;
+    }
+    return outcome;
+}
+
+static void set_name(struct table *table, const struct store_batch *batch, uint32_t i)
+{
+    if (batch->name == NULL || !table_has_names(table))
+        return;
+    char name[TABLE_NAME_BYTES];
+    size_t size = batch->name(batch->context, &batch->charge[i], name, sizeof name);
+    table_name_set(table, &batch->hold[i], batch->charge[i].key, name, size);
+}
+
+/* Gives the admitted keys that have none a slot.  AGAIN if somebody stood in the way, or had put the key there meanwhile
+ * and with it the request no longer fits. */
+static enum outcome insert_absent(struct table *table, struct store_batch *batch, uint32_t ticket)
+{
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct store_charge *charge = &batch->charge[i];
+        struct table_hold *hold = &batch->hold[i];
+        if (is_held(hold) || !charge->verdict.allowed || charge->cost == 0)
+            continue;
+        enum table_taking taking = table_insert(table, charge->key, charge->limit_id, batch->now_ns, ticket, hold);
+        if (taking == TABLE_ABSENT) {        /* eight keys of this one request are neighbours: this one goes uncounted */
+            *hold = (struct table_hold){ .fresh = true };
+            continue;
+        }
+        struct table_hold busy = *hold;
+        if (taking == TABLE_BUSY)
+            hold->ticket = 0;
+        else if (!hold->fresh)
+            engine_judge(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
+        else
+            set_name(table, batch, i);
+        if (taking == TABLE_TAKEN && charge->verdict.allowed)
+            continue;
+        drop_all(table, batch, batch->count);
+        if (taking == TABLE_BUSY)
+            table_wait(table, &busy, batch->now_ns);
+        return AGAIN;
+    }
+    return ADMITTED;
+}
+
+static bool holds_all(const struct table *table, const struct store_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->count; i++)
+        if (is_held(&batch->hold[i]) && !table_holds(table, &batch->hold[i]))
+            return false;
+    return true;
+}
+
+/* Does what the verdict says to one held key, and writes it or lets it go.  False if the guard had been lost. */
+static bool settle_one(struct table *table, struct store_batch *batch, uint32_t i, bool admitted)
+{
+    struct store_charge *charge = &batch->charge[i];
+    struct table_hold *hold = &batch->hold[i];
+    if (admitted && charge->verdict.allowed && charge->cost > 0)
+        engine_charge(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
+    else if (charge->cost > 0 && engine_exceed_writes(charge->limit, &charge->verdict))
+        engine_exceed(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
+    else if (is_held(hold)) {
+        table_drop(table, hold);
+        return true;
+    }
+    return !is_held(hold) || table_put(table, hold, charge->key, charge->limit_id);
+}
+
+/* The guard of one of several keys was taken from us between looking and writing: its charge is made up for, alone. */
+static void settle_late(struct table *table, struct store_batch *batch, uint32_t i, bool admitted)
+{
+    struct store_charge *charge = &batch->charge[i];
+    struct table_hold *hold = &batch->hold[i];
+    for (;;) {
+        switch (table_insert(table, charge->key, charge->limit_id, batch->now_ns, table_ticket(), hold)) {
+        case TABLE_ABSENT:
+            return;
+        case TABLE_BUSY:
+            table_wait(table, hold, batch->now_ns);
+            break;
+        case TABLE_TAKEN:
+            engine_judge(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
+            if (settle_one(table, batch, i, admitted))
+                return;
+            break;
+        }
+    }
+}
+
+static enum outcome try_charge(struct table *table, struct store_batch *batch)
+{
+    uint32_t ticket = table_ticket();
+    if (take_all(table, batch, ticket) == AGAIN)
+        return AGAIN;
+    enum outcome outcome = judge_all(batch);
+    if (outcome == ADMITTED && insert_absent(table, batch, ticket) == AGAIN)
+        return AGAIN;
+    if (!holds_all(table, batch)) {
+        drop_all(table, batch, batch->count);
+        return AGAIN;
+    }
+    for (uint32_t i = 0; i < batch->count; i++) {
+        if (settle_one(table, batch, i, outcome == ADMITTED))
+            continue;
+        if (batch->count == 1)
+            return AGAIN;
+        settle_late(table, batch, i, outcome == ADMITTED);
+    }
+    return outcome;
+}
+
+bool store_table_charge(struct table *table, struct store_batch *batch)
+{
+    prefetch(table, batch);
+    if (find_blocked(table, batch)) {
+        extend_blocks(table, batch);
+        return false;
+    }
+    enum outcome outcome;
+    do
+        outcome = try_charge(table, batch);
+    while (outcome == AGAIN);
+    return outcome == ADMITTED;
+}
+
+uint64_t store_table_refund(struct table *table, const struct store_charge *charge, uint64_t mark, uint64_t now_ns)
+{
+    struct table_hold hold;
+    for (;;) {
+        switch (table_take(table, charge->key, charge->limit_id, now_ns, table_ticket(), &hold)) {
+        case TABLE_ABSENT:
+            return 0;
+        case TABLE_BUSY:
+            table_wait(table, &hold, now_ns);
+            break;
+        case TABLE_TAKEN: {
+            uint64_t back = engine_refund(&hold.state, charge->limit, charge->cost, mark, now_ns);
+            if (table_put(table, &hold, charge->key, charge->limit_id))
+                return back;
+            break;
+        }
+        }
+    }
+}

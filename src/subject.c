@@ -1,0 +1,254 @@
+/* Subjects of a request: found, hashed, named. */
+#include "subject.h"
+
+
+
+#include <stdio.h>
+#include <string.h>
+
+/* Field names as the lookup wants them: lower case. */
+static const struct drossel_text authorization = DROSSEL_TEXT("authorization");
+static const struct drossel_text cookie = DROSSEL_TEXT("cookie");
+
+void subject_begin(struct subject_finder *finder, const struct policy *policy, const uint8_t *secret,
+                   const struct drossel_request *request, const struct drossel_address *client)
+{
+    uint32_t kept = policy->subject_count < SUBJECTS_KEPT ? policy->subject_count : SUBJECTS_KEPT;
+    finder->policy = policy;
+    finder->secret = secret;
+    finder->request = request;
+    finder->client = *client;
+    finder->client_key = client_key(client, policy->ipv6_prefix);
+    finder->account = request->account;
+    finder->token = request->token;
+    finder->looked_for_account = request->account.size > 0;
+    finder->looked_for_token = request->token.size > 0;
+    memset(finder->state, 0, kept);
+}
+
+/* ---- where accounts and tokens come from ---- */
+
+static bool find_cookie(const struct drossel_request *request, struct drossel_text name, struct drossel_text *value)
+{
+    struct drossel_text line;
+    for (unsigned nth = 0; request_header(request, cookie, nth, &line); nth++)
+        if (credential_cookie(line, name, value) && value->size > 0)
+            return true;
+    return false;
+}
+
+static bool find_source(struct subject_finder *finder, const struct policy_source *source, struct drossel_text *value)
+{
+    const struct drossel_request *request = finder->request;
+    struct drossel_text line;
+    switch (source->kind) {
+    case POLICY_FROM_HEADER:
+        return request_header(request, source->name, 0, value) && value->size > 0;
+    case POLICY_FROM_COOKIE:
+        return find_cookie(request, source->name, value);
+    case POLICY_FROM_BASIC:
+        return request_header(request, authorization, 0, &line) &&
+               credential_basic(line, finder->account_buffer, value) && value->size > 0;
+    case POLICY_FROM_BEARER:
+        return request_header(request, authorization, 0, &line) && credential_bearer(line, value) && value->size > 0;
+    case POLICY_FROM_FORM:
+    case POLICY_FROM_JSON:
+        break;       /* refused when the policy is loaded */
+    }
+    return false;
+}
+
+static void find_first(struct subject_finder *finder, const struct policy_source *sources, uint32_t count,
+                       struct drossel_text *value)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (find_source(finder, &sources[i], value))
+            return;
+    *value = (struct drossel_text){ NULL, 0 };
+}
+
+static bool find_account(struct subject_finder *finder, struct drossel_text *text)
+{
+    if (!finder->looked_for_account) {
+        find_first(finder, finder->policy->account_from, finder->policy->account_from_count, &finder->account);
+        finder->looked_for_account = true;
+    }
+    *text = finder->account;
+    return text->size > 0;
+}
+
+static bool find_token(struct subject_finder *finder, struct drossel_text *text)
+{
+    if (!finder->looked_for_token) {
+        find_first(finder, finder->policy->token_from, finder->policy->token_from_count, &finder->token);
+        finder->looked_for_token = true;
+    }
+    *text = finder->token;
+    return text->size > 0;
+}
+
+bool subject_signed_in(struct subject_finder *finder)
+{
+    struct drossel_text token;
+    return find_token(finder, &token);
+}
+
+/* ---- parts ---- */
+
+bool subject_part(struct subject_finder *finder, const struct policy_part *part, struct drossel_text *text)
+{
+    *text = (struct drossel_text){ NULL, 0 };
+    switch (part->kind) {
+    case POLICY_BY_ADDRESS:
+    case POLICY_BY_SITE:
+        return true;
+    case POLICY_BY_ACCOUNT:
+        return find_account(finder, text);
+    case POLICY_BY_TOKEN:
+        return find_token(finder, text);
+    case POLICY_BY_PATH:
+        *text = finder->request->path;
+        return text->size > 0;
+    case POLICY_BY_HEADER:
+        return request_header(finder->request, part->header, 0, text) && text->size > 0;
+    }
+    return false;
+}
+
+static bool part_hash(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
+{
+    uint8_t kind = (uint8_t)part->kind;
+    struct drossel_text text;
+    if (part->kind == POLICY_BY_ADDRESS) {
+        *hash = key_address_hash(finder->secret, kind, &finder->client_key);
+        return true;
+    }
+    if (!subject_part(finder, part, &text))
+        return false;
+    if (part->kind == POLICY_BY_HEADER) {    /* two headers with one value are two parts */
+        struct key_hash name = key_part_hash(finder->secret, kind, part->header.data, part->header.size);
+        struct key_hash parts[2] = { name, key_part_hash(finder->secret, kind, text.data, text.size) };
+        uint8_t kinds[2] = { kind, kind };
+        *hash = key_join(finder->secret, parts, kinds, 2);
+        return true;
+    }
+    *hash = key_part_hash(finder->secret, kind, text.data, text.size);
+    return true;
+}
+
+static bool hash_anew(struct subject_finder *finder, const struct policy_subject *subject, struct key_hash *hash)
+{
+    struct key_hash parts[POLICY_PARTS_MAX];
+    uint8_t kinds[POLICY_PARTS_MAX];
+    for (unsigned i = 0; i < subject->part_count; i++) {
+        kinds[i] = (uint8_t)subject->part[i].kind;
+        if (!part_hash(finder, &subject->part[i], &parts[i]))
+            return false;
+    }
+    *hash = subject->part_count == 1 ? parts[0] : key_join(finder->secret, parts, kinds, subject->part_count);
+    return true;
+}
+
+bool subject_hash(struct subject_finder *finder, uint32_t index, struct key_hash *hash)
+{
+    const struct policy_subject *subject = &finder->policy->subjects[index];
+    if (index >= SUBJECTS_KEPT)
+        return hash_anew(finder, subject, hash);
+    if (finder->state[index] == 0)
+        finder->state[index] = hash_anew(finder, subject, &finder->hash[index]) ? 1 : 2;
+    *hash = finder->hash[index];
+    return finder->state[index] == 1;
+}
+
+static const char *part_name(const struct policy_part *part)
+{
+    static const char *const names[] = {
+        [POLICY_BY_ADDRESS] = "address", [POLICY_BY_ACCOUNT] = "account", [POLICY_BY_TOKEN] = "token",
+        [POLICY_BY_SITE] = "site",       [POLICY_BY_PATH] = "path",       [POLICY_BY_HEADER] = "header",
+    };
+    return part->kind == POLICY_BY_HEADER ? part->header.data : names[part->kind];
+}
+
+const char *subject_missing(struct subject_finder *finder, uint32_t index)
+{
+    const struct policy_subject *subject = &finder->policy->subjects[index];
+    struct drossel_text text;
+    for (unsigned i = 0; i < subject->part_count; i++)
+        if (!subject_part(finder, &subject->part[i], &text))
+            return part_name(&subject->part[i]);
+    return NULL;
+}
+
+const struct policy_override *subject_override(struct subject_finder *finder, const struct policy_limit *limit)
+{
+    if (limit->overrides == NULL)
+        return NULL;
+    const struct policy_subject *subject = &finder->policy->subjects[limit->subject];
+    for (unsigned i = 0; i < subject->part_count; i++) {
+        const struct policy_part *part = &subject->part[i];
+        struct drossel_text text;
+        if (!subject_part(finder, part, &text))
+            continue;
+        const struct drossel_address *address = part->kind == POLICY_BY_ADDRESS ? &finder->client : NULL;
+        const struct policy_override *found = policy_override_find(limit->overrides, text, address);
+        if (found != NULL)
+            return found;
+    }
+    return NULL;
+}
+
+/* ---- readable ---- */
+
+static size_t address_format(const struct subject_finder *finder, char *out, size_t cap)
+{
+    char text[DROSSEL_ADDRESS_TEXT];
+    drossel_address_format(&finder->client_key, text);
+    if (finder->client_key.family == DROSSEL_IPV6 && finder->policy->ipv6_prefix < 128)
+        return (size_t)snprintf(out, cap, "%s/%u", text, (unsigned)finder->policy->ipv6_prefix);
+    return (size_t)snprintf(out, cap, "%s", text);
+}
+
+/* A path may hold any byte: what is no plain ASCII is shown as `?`, so that no log line can be forged. */
+static size_t plain_copy(struct drossel_text text, char *out, size_t cap)
+{
+    size_t size = text.size < cap ? text.size : cap - 1;
+    for (size_t i = 0; i < size; i++)
+        out[i] = text.data[i] > ' ' && text.data[i] < 127 ? text.data[i] : '?';
+    out[size] = '\0';
+    return size;
+}
+
+static size_t part_format(struct subject_finder *finder, const struct policy_part *part, char *out, size_t cap)
+{
+    struct drossel_text text;
+    struct key_hash hash;
+    switch (part->kind) {
+    case POLICY_BY_ADDRESS:
+        return address_format(finder, out, cap);
+    case POLICY_BY_SITE:
+        return (size_t)snprintf(out, cap, "site");
+    case POLICY_BY_PATH:
+        return subject_part(finder, part, &text) ? plain_copy(text, out, cap) : 0;
+    case POLICY_BY_ACCOUNT:
+    case POLICY_BY_TOKEN:
+    case POLICY_BY_HEADER:
+        if (part_hash(finder, part, &hash))
+            return (size_t)snprintf(out, cap, "#%08x", (unsigned)(hash.half[0] >> 32));
+    }
+    return 0;
+}
+
+size_t subject_format(struct subject_finder *finder, uint32_t index, char *out, size_t cap)
+{
+    const struct policy_subject *subject = &finder->policy->subjects[index];
+    size_t size = 0;
+    for (unsigned i = 0; i < subject->part_count && size + 1 < cap; i++) {
+        if (i > 0)
+            out[size++] = ' ';
+        size_t part = part_format(finder, &subject->part[i], out + size, cap - size);
+        size += part < cap - size ? part : cap - size - 1;
+    }
+    if (cap > 0)
+        out[size] = '\0';
+    return size;
+}

@@ -1,0 +1,113 @@
+/*
+ * The table's layout in memory; private to this room.  See table.h for the drawing and who writes what.
+ *
+ * All shared words are atomics and, unless a line says otherwise, relaxed: what orders them is the guard, taken with acquire
+ * and freed with release.  Readers without the guard check the key again afterwards and repair what they read.
+ */
+#ifndef DROSSEL_TABLE_LAYOUT_H
+#define DROSSEL_TABLE_LAYOUT_H
+
+#include "table/table.h"
+
+#define TABLE_MAGIC "drossel\n"
+#define TABLE_VERSION 1
+#define TABLE_HEADER_BYTES 4096
+#define TABLE_BOOT_ID_BYTES 40
+#define TABLE_TAG_MASK (~UINT64_C(0xffff))
+
+struct slot {
+    _Atomic uint64_t key;            /* tag in the upper 48 bits, limit in the lower 16; 0: free */
+    _Atomic uint32_t guard;          /* 0: free, else the holder's ticket */
+    _Atomic uint32_t meta;           /* strikes in the upper 8 bits, tally in the lower 24 */
+    _Atomic uint64_t block_end_ns;
+    _Atomic uint64_t time_ns;
+    _Atomic uint64_t log[4];
+};
+_Static_assert(sizeof(struct slot) == 64, "a slot is one cache line");
+
+struct name_slot {
+    _Atomic uint64_t key;            /* tag of the key that the name belongs to: stale names are seen by it */
+    _Atomic uint64_t text[TABLE_NAME_BYTES / 8];
+};
+_Static_assert(sizeof(struct name_slot) == 64, "a name is as long as a slot");
+
+struct limit_slot {
+    _Atomic uint32_t ready;          /* 1 once `limit` is complete; never changes back */
+    uint32_t reserved;
+    struct table_limit limit;
+};
+_Static_assert(sizeof(struct limit_slot) <= 256, "a registered limit has 256 bytes");
+#define TABLE_LIMIT_BYTES 256
+
+struct table_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t has_names;
+    uint64_t keys;
+    uint64_t file_bytes;
+    uint8_t secret[TABLE_SECRET_BYTES];
+    /* The clock.  offset and boot_id change only under the file's lock, when the machine has booted anew. */
+    _Atomic int64_t clock_offset_ns; /* table time minus time since boot */
+    _Atomic uint64_t last_ns;        /* table time, noted at most once a second by whoever reads the clock */
+    _Atomic int64_t last_wall_ns;    /* wall clock at that time: how long a reboot took */
+    char boot_id[TABLE_BOOT_ID_BYTES];
+    _Atomic uint64_t bans_until_ns;
+    _Atomic uint32_t limits_reserved;
+    /* Counters have a line of their own: they are written on insertion only. */
+    _Alignas(64) _Atomic uint64_t inserted;
+    _Atomic uint64_t evicted_expired, evicted_live, evicted_full, evicted_blocked, taken_over;
+};
+_Static_assert(sizeof(struct table_header) <= TABLE_HEADER_BYTES, "the header has one page");
+
+struct compiled_limit {
+    _Atomic uint32_t state;          /* 0: not yet, 1: being compiled, 2: usable, 3: unusable */
+    struct engine_limit limit;
+};
+
+struct table {
+    unsigned char *map;              /* header at its beginning */
+    size_t map_bytes;
+    struct slot *slots;
+    struct name_slot *names;         /* NULL: none */
+    uint64_t keys;
+    _Atomic uint32_t lost;
+    int64_t clock_offset_ns;         /* as in the header: constant while this machine runs */
+    int64_t (*boot_clock)(void);
+    int64_t (*wall_clock)(void);
+    uint8_t secret[TABLE_SECRET_BYTES];
+    int fd;                          /* -1: private */
+    char path[256];
+    struct compiled_limit compiled[TABLE_LIMITS_MAX];
+};
+
+static inline struct table_header *table_header(const struct table *table)
+{
+    return (struct table_header *)(void *)table->map;
+}
+
+static inline struct limit_slot *table_limit_slot(const struct table *table, uint32_t index)
+{
+    return (struct limit_slot *)(void *)(table->map + TABLE_HEADER_BYTES + (size_t)index * TABLE_LIMIT_BYTES);
+}
+
+static inline uint64_t table_home(const struct table *table, struct table_key key)
+{
+    return key.home & (table->keys - 1);
+}
+
+/* Copies a slot's words without looking at its guard. */
+void slot_read(const struct slot *slot, struct engine_state *state);
+void slot_write(struct slot *slot, const struct engine_state *state);
+
+/* Clock of a table: makes the offset when it is new, mends it after a reboot (under the file's lock). */
+void clock_start(struct table *table, uint64_t start_ns, const char *boot_id);
+void clock_resume(struct table *table, const char *boot_id);
+int64_t clock_boot(void);
+int64_t clock_wall(void);
+void clock_boot_id(char out[TABLE_BOOT_ID_BYTES]);
+
+/* Watches a mapping for a file that shrinks under it; see lost.c.  False when too many tables are open. */
+bool lost_watch(struct table *table);
+void lost_unwatch(struct table *table);
+
+#endif

@@ -1,0 +1,395 @@
+/*
+ * Slots: found, taken, inserted, put back.
+ *
+ * Proof of the promises, in short.
+ *
+ * One writer.  A slot's words are written only between a successful compare-and-swap of its guard from 0 (or from a dead
+ * holder's ticket) to the own ticket, and the store of 0.  The tag is checked after the guard was taken, so that a slot that was
+ * given to another key meanwhile is never written for the old one.
+ *
+ * One slot for a key.  A key is inserted only under the guard of its home slot, after all 8 places have been looked at
+ * under that guard.  Two who insert the same key do it one after the other, and the second finds the first one's slot.  A key
+ * leaves its slot only under that slot's guard.
+ *
+ * No waiting in a circle.  Nothing here waits but table_wait, and its caller holds no guard.
+ *
+ * The killed.  A slot is claimed in the order: key 0, state, key.  Killed in between, it is free.  A state is written word by
+ * word; killed in between, some words are new and some old: engine_repair makes a valid state of any words.  A guard that
+ * stays is taken over after TABLE_GUARD_PATIENCE_NS by the one who needs it; nobody else ever waits for it.
+ */
+#include "table/layout.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+static _Atomic uint32_t fork_generation = 1;
+
+static void after_fork(void)
+{
+    atomic_fetch_add_explicit(&fork_generation, 1, memory_order_relaxed);
+}
+
+static void register_after_fork(void)
+{
+    pthread_atfork(NULL, NULL, after_fork);
+}
+
+uint32_t table_ticket(void)
+{
+    static _Thread_local uint32_t next, seeded_in;
+    uint32_t generation = atomic_load_explicit(&fork_generation, memory_order_relaxed);
+    if (seeded_in != generation) {       /* a new thread, or the child of a fork: never its parent's tickets */
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
+        pthread_once(&once, register_after_fork);
+        if (getrandom(&next, sizeof next, GRND_NONBLOCK) != sizeof next)
+            next = (uint32_t)clock_boot() ^ (uint32_t)(uintptr_t)&next;
+        seeded_in = generation;
+    }
+    do
+        next += UINT32_C(0x9e3779b1);
+    while (next == 0);
+    return next;
+}
+
+void slot_read(const struct slot *slot, struct engine_state *state)
+{
+    uint32_t meta = atomic_load_explicit(&slot->meta, memory_order_relaxed);
+    state->block_end_ns = atomic_load_explicit(&slot->block_end_ns, memory_order_relaxed);
+    state->time_ns = atomic_load_explicit(&slot->time_ns, memory_order_relaxed);
+    for (unsigned i = 0; i < 4; i++)
+        state->log[i] = atomic_load_explicit(&slot->log[i], memory_order_relaxed);
+    state->tally = meta & 0xffffff;
+    state->strikes = (uint8_t)(meta >> 24);
+}
+
+void slot_write(struct slot *slot, const struct engine_state *state)
+{
+    uint32_t meta = (uint32_t)state->strikes << 24 | (state->tally & 0xffffff);
+    atomic_store_explicit(&slot->block_end_ns, state->block_end_ns, memory_order_relaxed);
+    for (unsigned i = 0; i < 4; i++)
+        atomic_store_explicit(&slot->log[i], state->log[i], memory_order_relaxed);
+    atomic_store_explicit(&slot->time_ns, state->time_ns, memory_order_relaxed);
+    atomic_store_explicit(&slot->meta, meta, memory_order_relaxed);
+}
+
+/* Strong mixing of 64 bits (the finalizer of MurmurHash3): the subject's hash is secret already, this only keeps the keys
+ * of different limits apart. */
+static uint64_t mixed(uint64_t x)
+{
+    x ^= x >> 33;
+    x *= UINT64_C(0xff51afd7ed558ccd);
+    x ^= x >> 33;
+    x *= UINT64_C(0xc4ceb9fe1a85ec53);
+    return x ^ x >> 33;
+}
+
+struct table_key table_key_mix(const uint64_t subject_hash[2], uint64_t seed)
+{
+    struct table_key key = { mixed(subject_hash[0] ^ seed), mixed(subject_hash[1] + seed) & TABLE_TAG_MASK };
+    if (key.tag == 0)
+        key.tag = UINT64_C(1) << 16;
+    return key;
+}
+
+void table_prefetch(const struct table *table, struct table_key key)
+{
+    __builtin_prefetch(&table->slots[table_home(table, key)], 1, 3);
+}
+
+uint64_t table_find(const struct table *table, struct table_key key)
+{
+    uint64_t home = table_home(table, key);
+    for (uint64_t slot = home; slot < home + TABLE_NEIGHBOURS; slot++) {
+        uint64_t found = atomic_load_explicit(&table->slots[slot].key, memory_order_relaxed);
+        if ((found & TABLE_TAG_MASK) == key.tag)
+            return slot;
+    }
+    return TABLE_NO_SLOT;
+}
+
+static bool is_of(const struct slot *slot, struct table_key key)
+{
+    return (atomic_load_explicit(&slot->key, memory_order_relaxed) & TABLE_TAG_MASK) == key.tag;
+}
+
+uint64_t table_block_end(const struct table *table, uint64_t slot, struct table_key key)
+{
+    const struct slot *s = &table->slots[slot];
+    uint64_t end_ns = atomic_load_explicit(&s->block_end_ns, memory_order_acquire);
+    return is_of(s, key) ? end_ns : 0;
+}
+
+static bool guard_take(struct slot *slot, uint32_t ticket)
+{
+    uint32_t none = 0;
+    /* acquire: what the last holder wrote is seen */
+    return atomic_compare_exchange_strong_explicit(&slot->guard, &none, ticket, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+static void guard_free(struct slot *slot, uint32_t ticket)
+{
+    if (atomic_load_explicit(&slot->guard, memory_order_relaxed) == ticket)
+        atomic_store_explicit(&slot->guard, 0, memory_order_release);    /* what was written is seen by the next one */
+}
+
+static bool is_held(const struct slot *slot, uint32_t ticket)
+{
+    return atomic_load_explicit(&slot->guard, memory_order_relaxed) == ticket;
+}
+
+/* The state in a held slot, as the limit `limit` needs it. */
+static void copy_state(struct table *table, const struct slot *slot, uint16_t limit, uint64_t now_ns,
+                       struct engine_state *state)
+{
+    slot_read(slot, state);
+    uint16_t written_by = (uint16_t)atomic_load_explicit(&slot->key, memory_order_relaxed);
+    const struct engine_limit *to = table_engine_at(table, limit);
+    if (to == NULL)
+        return;
+    if (written_by != limit) {
+        const struct engine_limit *from = table_engine_at(table, written_by);
+        if (from != NULL)
+            engine_convert(state, from, to, now_ns);
+        else
+            engine_repair(state, to, now_ns);
+    }
+    engine_settle_clock(state, to, now_ns);
+}
+
+enum table_taking table_take(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, uint32_t ticket,
+                             struct table_hold *hold)
+{
+    for (;;) {
+        uint64_t index = table_find(table, key);
+        if (index == TABLE_NO_SLOT)
+            return TABLE_ABSENT;
+        struct slot *slot = &table->slots[index];
+        hold->slot = index;
+        hold->ticket = ticket;
+        hold->fresh = false;
+        if (!guard_take(slot, ticket))
+            return TABLE_BUSY;
+        if (is_of(slot, key)) {
+            copy_state(table, slot, limit, now_ns, &hold->state);
+            return TABLE_TAKEN;
+        }
+        guard_free(slot, ticket);        /* it was given to another key in between: look again */
+    }
+}
+
+/* ---- insertion ---- */
+
+static uint32_t worth_of(struct table *table, const struct slot *slot, uint64_t now_ns)
+{
+    uint64_t key = atomic_load_explicit(&slot->key, memory_order_relaxed);
+    const struct engine_limit *limit = key == 0 ? NULL : table_engine_at(table, (uint16_t)key);
+    if (limit == NULL)
+        return 0;
+    struct engine_state state;
+    slot_read(slot, &state);
+    engine_settle_clock(&state, limit, now_ns);
+    return engine_worth(&state, limit, now_ns);
+}
+
+/* Where an insertion takes place: under the guard of its home. */
+struct place {
+    uint64_t home;
+    uint32_t ticket;
+    bool home_is_used;       /* the home slot itself is held for another key of the same request */
+};
+
+/* The slot whose loss changes least, among those that nobody holds.  Returns TABLE_NO_SLOT if all are held; `*busy` is then
+ * one that somebody else holds, or TABLE_NO_SLOT. */
+static uint64_t choose_victim(struct table *table, const struct place *place, uint64_t now_ns, uint64_t *busy)
+{
+    uint64_t home = place->home;
+    uint64_t victim = TABLE_NO_SLOT;
+    uint32_t least = UINT32_MAX;
+    *busy = TABLE_NO_SLOT;
+    for (uint64_t index = home; index < home + TABLE_NEIGHBOURS; index++) {
+        struct slot *slot = &table->slots[index];
+        uint32_t guard = atomic_load_explicit(&slot->guard, memory_order_relaxed);
+        if (guard != 0 && !(index == home && !place->home_is_used)) {
+            if (guard != place->ticket)
+                *busy = index;
+            continue;
+        }
+        if (atomic_load_explicit(&slot->key, memory_order_relaxed) == 0)
+            return index;
+        uint32_t worth = worth_of(table, slot, now_ns);
+        if (worth < least) {
+            least = worth;
+            victim = index;
+        }
+    }
+    return victim;
+}
+
+static void count_eviction(struct table *table, uint32_t worth)
+{
+    struct table_header *header = table_header(table);
+    _Atomic uint64_t *counter = &header->evicted_live;
+    if (worth == 0)
+        counter = &header->evicted_expired;
+    else if (worth >= ENGINE_WORTH_BLOCKED)
+        counter = &header->evicted_blocked;
+    else if (worth >= ENGINE_WORTH_FULL)
+        counter = &header->evicted_full;
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* Makes a held slot the key's, fresh. In this order: killed in between, the slot is free. */
+static void claim(struct table *table, struct slot *slot, struct table_key key, uint16_t limit, struct table_hold *hold)
+{
+    static const struct engine_state fresh;
+    atomic_store_explicit(&slot->key, 0, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);       /* no reader sees the new words under the old key */
+    slot_write(slot, &fresh);
+    atomic_store_explicit(&slot->key, key.tag | limit, memory_order_release);
+    atomic_fetch_add_explicit(&table_header(table)->inserted, 1, memory_order_relaxed);
+    hold->state = fresh;
+    hold->fresh = true;
+}
+
+/* Under the home's guard, the key being nowhere: finds a slot, takes its guard and claims it. */
+static enum table_taking insert_under_home(struct table *table, const struct place *place, struct table_key key,
+                                           uint16_t limit, uint64_t now_ns, struct table_hold *hold)
+{
+    uint64_t busy;
+    for (unsigned attempt = 0; attempt < 2 * TABLE_NEIGHBOURS; attempt++) {
+        uint64_t index = choose_victim(table, place, now_ns, &busy);
+        if (index == TABLE_NO_SLOT) {
+            hold->slot = busy;
+            return busy == TABLE_NO_SLOT ? TABLE_ABSENT : TABLE_BUSY;
+        }
+        struct slot *slot = &table->slots[index];
+        uint32_t seen = worth_of(table, slot, now_ns);
+        if (index != place->home && !guard_take(slot, place->ticket))
+            continue;
+        uint32_t worth = worth_of(table, slot, now_ns);
+        bool still_ours = is_held(&table->slots[place->home], place->ticket);
+        if (worth > seen || !still_ours) {       /* charged or blocked in between: is it still the one? */
+            if (index != place->home)
+                guard_free(slot, place->ticket);
+            continue;
+        }
+        if (atomic_load_explicit(&slot->key, memory_order_relaxed) != 0)
+            count_eviction(table, worth);
+        claim(table, slot, key, limit, hold);
+        hold->slot = index;
+        return TABLE_TAKEN;
+    }
+    hold->slot = place->home;
+    return TABLE_BUSY;
+}
+
+enum table_taking table_insert(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
+                               uint32_t ticket, struct table_hold *hold)
+{
+    uint64_t home = table_home(table, key);
+    struct slot *slot = &table->slots[home];
+    struct place place = { home, ticket, is_held(slot, ticket) };
+    *hold = (struct table_hold){ .slot = home, .ticket = ticket };
+    if (!place.home_is_used && !guard_take(slot, ticket))
+        return TABLE_BUSY;
+    enum table_taking taking = TABLE_BUSY;
+    uint64_t index = table_find(table, key);
+    if (index == TABLE_NO_SLOT) {
+        taking = insert_under_home(table, &place, key, limit, now_ns, hold);
+    } else {
+        hold->slot = index;
+        if (index == home || guard_take(&table->slots[index], ticket)) {
+            copy_state(table, &table->slots[index], limit, now_ns, &hold->state);
+            taking = TABLE_TAKEN;
+        }
+    }
+    if (!place.home_is_used && !(taking == TABLE_TAKEN && hold->slot == home))
+        guard_free(slot, ticket);
+    return taking;
+}
+
+/* ---- waiting, and taking over from the dead ---- */
+
+static uint64_t steady_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+static void take_over(struct table *table, struct slot *slot, uint32_t dead, uint64_t now_ns)
+{
+    uint32_t ticket = table_ticket(), expected = dead;
+    if (!atomic_compare_exchange_strong_explicit(&slot->guard, &expected, ticket, memory_order_acquire,
+                                                 memory_order_relaxed))
+        return;
+    uint64_t key = atomic_load_explicit(&slot->key, memory_order_relaxed);
+    const struct engine_limit *limit = key == 0 ? NULL : table_engine_at(table, (uint16_t)key);
+    if (limit != NULL) {
+        struct engine_state state;
+        slot_read(slot, &state);
+        engine_repair(&state, limit, now_ns);
+        slot_write(slot, &state);
+    }
+    atomic_fetch_add_explicit(&table_header(table)->taken_over, 1, memory_order_relaxed);
+    guard_free(slot, ticket);
+}
+
+void table_wait(struct table *table, const struct table_hold *busy, uint64_t now_ns)
+{
+    struct slot *slot = &table->slots[busy->slot];
+    uint32_t seen = atomic_load_explicit(&slot->guard, memory_order_relaxed);
+    if (seen == 0)
+        return;
+    for (unsigned i = 0; i < 64; i++) {
+        pause_briefly();
+        if (atomic_load_explicit(&slot->guard, memory_order_relaxed) != seen)
+            return;
+    }
+    uint64_t since_ns = steady_ns();
+    do {
+        sched_yield();       /* the holder may want this very processor */
+        if (atomic_load_explicit(&slot->guard, memory_order_relaxed) != seen)
+            return;
+    } while (steady_ns() - since_ns < TABLE_GUARD_PATIENCE_NS);
+    take_over(table, slot, seen, now_ns);
+}
+
+/* ---- back ---- */
+
+bool table_holds(const struct table *table, const struct table_hold *hold)
+{
+    return atomic_load_explicit(&table->slots[hold->slot].guard, memory_order_relaxed) == hold->ticket;
+}
+
+bool table_put(struct table *table, const struct table_hold *hold, struct table_key key, uint16_t limit)
+{
+    struct slot *slot = &table->slots[hold->slot];
+    if (atomic_load_explicit(&slot->guard, memory_order_acquire) != hold->ticket)
+        return false;
+    if (atomic_load_explicit(&slot->key, memory_order_relaxed) != (key.tag | limit))
+        atomic_store_explicit(&slot->key, key.tag | limit, memory_order_relaxed);
+    slot_write(slot, &hold->state);
+    if (atomic_load_explicit(&slot->guard, memory_order_relaxed) != hold->ticket)
+        return false;
+    atomic_store_explicit(&slot->guard, 0, memory_order_release);
+    return true;
+}
+
+void table_drop(struct table *table, const struct table_hold *hold)
+{
+    guard_free(&table->slots[hold->slot], hold->ticket);
+}

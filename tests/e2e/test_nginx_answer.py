@@ -1,0 +1,230 @@
+"""What a refused, delayed, dropped or challenged client meets."""
+import http.client
+import json
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+TWO = "limits: { page: { by: address, allow: 2 per 1h } }\n"
+OPEN = "answer: { reveal: everyone }\n"
+
+
+def test_the_request_after_the_last_one_is_refused_with_the_contract(nginx):
+    server = nginx(OPEN + TWO)
+    assert server.statuses(2) == [200, 200]
+    refused = server.fetch()
+    assert refused.status == 429
+    assert 3590 <= int(refused.headers["Retry-After"]) <= 3600 * 1.1 + 1
+    assert refused.headers["Cache-Control"] == "no-store"
+    assert '"page";r=0' in refused.headers["RateLimit"]
+    assert '"page";q=2' in refused.headers["RateLimit-Policy"]
+    assert int(refused.headers["Content-Length"]) == len(refused.body) > 0
+
+
+def test_quota_numbers_stay_hidden_from_strangers(nginx):
+    server = nginx(TWO)
+    server.statuses(2)
+    refused = server.fetch()
+    assert refused.status == 429 and refused.headers["Retry-After"]
+    assert "RateLimit" not in refused.headers and "RateLimit-Policy" not in refused.headers
+
+
+@pytest.mark.parametrize("accept, kind", [
+    ("application/problem+json", "application/problem+json"),
+    ("application/json", "json"),
+    ("text/html,application/xhtml+xml,*/*;q=0.8", "text/html"),
+    ("text/plain", "text/plain"),
+    (None, "text/plain"),
+])
+def test_the_body_follows_the_accept_field(nginx, accept, kind):
+    server = nginx(TWO)
+    server.statuses(2)
+    refused = server.fetch(headers={"Accept": accept} if accept else {})
+    assert refused.status == 429
+    assert kind in refused.headers["Content-Type"]
+    if "json" in kind:
+        assert json.loads(refused.body)["status"] == 429
+    if "html" in kind:
+        assert "<html" in refused.body and "http://" not in refused.body.replace("http://www.w3.org", "")
+
+
+def test_head_is_refused_without_a_body_and_the_connection_lives_on(nginx):
+    server = nginx(TWO)
+    server.statuses(2)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    for _ in range(3):
+        refused = server.fetch(method="HEAD", connection=connection)
+        assert refused.status == 429 and refused.headers["Retry-After"] and refused.body == ""
+    assert server.fetch(connection=connection).body != ""
+    connection.close()
+
+
+@pytest.mark.parametrize("size", [10, 300_000])
+def test_the_connection_stays_usable_after_a_refused_upload(nginx, size):
+    server = nginx(TWO)
+    server.statuses(2)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        stream = client.makefile("rb")
+        for _ in range(3):
+            client.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % size + b"GET /x " * (size // 7) +
+                           b"z" * (size % 7))
+            assert stream.readline().startswith(b"HTTP/1.1 429")
+            length = 0
+            while (line := stream.readline()) != b"\r\n":
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.split(b":")[1])
+            stream.read(length)
+
+
+def test_a_body_of_none_is_no_body(nginx):
+    server = nginx("answer: { body: none }\n" + TWO)
+    server.statuses(2)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    for _ in range(2):
+        refused = server.fetch(connection=connection)
+        assert (refused.status, refused.body, refused.headers["Content-Length"]) == (429, "", "0")
+    connection.close()
+
+
+def test_the_policy_chooses_status_and_json(nginx):
+    server = nginx("answer: { status: 503, body: json, json: '{\"error\":\"slow down\",\"limit\":\"${limit}\"}' }\n" + TWO)
+    server.statuses(2)
+    refused = server.fetch()
+    assert refused.status == 503
+    assert json.loads(refused.body) == {"error": "slow down", "limit": "page"}
+
+
+def test_error_page_still_works_and_keeps_our_fields(nginx):
+    server = nginx(OPEN + TWO, server="error_page 429 /busy.html;")
+    (server.folder / "root" / "busy.html").write_text("<p>busy</p>\n")
+    server.statuses(2)
+    refused = server.fetch()
+    assert (refused.status, refused.body) == (429, "<p>busy</p>\n")
+    assert refused.headers["Retry-After"] and refused.headers["Cache-Control"] == "no-store"
+    assert refused.headers.get_all("Retry-After") == [refused.headers["Retry-After"]]
+    assert server.fetch("/missing").status == 429
+
+
+def test_error_page_may_be_a_named_location_with_another_status(nginx):
+    server = nginx(TWO, server="error_page 429 =420 @busy; location @busy { return 420 'calm'; }")
+    server.statuses(2)
+    refused = server.fetch()
+    assert (refused.status, refused.body) == (420, "calm")
+
+
+def test_an_error_page_for_another_status_does_not_hide_our_body(nginx):
+    server = nginx(TWO, server="error_page 404 /none.html;")
+    server.statuses(2)
+    assert server.fetch(headers={"Accept": "text/plain"}).body.strip() != ""
+    assert server.fetch("/missing").status == 429
+
+
+def test_a_refused_cross_origin_request_stays_readable(nginx):
+    server = nginx(TWO, server="""add_header Access-Control-Allow-Origin https://shop.example always;
+        add_header Access-Control-Expose-Headers 'Retry-After, RateLimit, RateLimit-Policy' always;""")
+    server.statuses(2)
+    refused = server.fetch(headers={"Origin": "https://shop.example"})
+    assert refused.status == 429
+    assert refused.headers["Access-Control-Allow-Origin"] == "https://shop.example"
+    assert "Retry-After" in refused.headers["Access-Control-Expose-Headers"]
+
+
+def test_http2_is_judged_and_refused_stream_by_stream(nginx):
+    server = nginx("limits: { page: { by: address, allow: 3 per 1h } }\n", listen="http2")
+    out = subprocess.run(["nghttp", "-v", "-n", "-m", "5", f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True,
+                         timeout=20).stdout
+    # the first stream is opened alone, so that later ones are refused on the same connection
+    assert out.count(":status: 200") == 3 and out.count(":status: 429") == 2, out
+    assert "retry-after:" in out and "cache-control: no-store" in out
+
+
+def test_http2_head_and_upload_are_refused_cleanly(nginx):
+    server = nginx("limits: { page: { by: address, allow: 0 per 1h } }\n", listen="http2")
+    for extra in (["-I"], ["--data-binary", "x" * 1000]):
+        out = subprocess.run(["curl", "-s", "--http2-prior-knowledge", "-o", "/dev/null", "-w", "%{http_version} %{http_code}",
+                              *extra, f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True, timeout=20)
+        assert (out.returncode, out.stdout) == (0, "2 429")
+
+
+def test_drop_closes_without_an_answer(nginx):
+    server = nginx("limits: { page: { by: address, allow: 2 per 1h, action: drop } }\n")
+    server.statuses(2)
+    with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
+        server.fetch()
+    assert server.access_log(3)[2].startswith("444 DROPPED|page")
+
+
+def test_a_delayed_request_waits_and_its_worker_does_not(nginx):
+    server = nginx("""classes: { slow: { path: /file.txt } }
+limits: { page: { for: slow, by: address, allow: 10 per 5s, algorithm: leaky, burst: 3, delay: 0, action: delay } }
+""")
+    took, beginning = {}, time.monotonic()
+
+    def ask(number):
+        assert server.fetch("/file.txt").status == 200
+        took[number] = time.monotonic() - beginning
+
+    clients = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+    for client in clients:
+        client.start()
+    time.sleep(0.1)
+    for _ in range(20):
+        assert server.fetch("/").status == 200
+    free = time.monotonic() - beginning
+    for client in clients:
+        client.join()
+    waits = sorted(took.values())
+    assert waits[0] < 0.4 and 0.45 < waits[1] < 0.95 and 0.95 < waits[2] < 1.45 and 1.45 < waits[3] < 2.5
+    assert free < 0.5
+    lines = [line for line in server.access_log(24) if "DELAYED" in line]
+    assert len(lines) == 3 and all(0.1 < float(line.split("|")[4]) <= 1.5 for line in lines)
+
+
+def test_a_client_that_leaves_during_its_delay_harms_nobody(nginx):
+    server = nginx("limits: { page: { by: address, allow: 10 per 5s, algorithm: leaky, burst: 5, delay: 0, action: delay } }\n")
+    assert server.fetch().status == 200
+    with socket.create_connection(("127.0.0.1", server.port)) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        time.sleep(0.05)
+    assert server.fetch().status == 200
+    assert not server.lines("[alert]") and not server.lines("[crit]")
+
+
+def test_a_challenge_goes_on_with_a_header_that_names_the_limit(nginx):
+    server = nginx("limits: { page: { by: address, allow: 2 per 1h, action: challenge } }\n", server="""
+        location = /app { proxy_pass http://127.0.0.1:PORT/echo; }
+        location = /echo { return 200 '[$http_drossel_challenge]'; }""")
+    assert [server.fetch("/app").body for _ in range(3)] == ["[]", "[]", "[page]"]
+    assert server.fetch("/app").status == 200
+
+
+@pytest.mark.parametrize("headers", [
+    {"Drossel-Challenge": "forged"},
+    {"A": "1", "drossel-challenge": "forged", "Z": "2"},
+    {"A": "1", "Drossel_Challenge": "forged"},
+    {**{f"A{i}": str(i) for i in range(40)}, "DROSSEL-CHALLENGE": "forged", "Cookie": "a=b", "X-Forwarded-For": "192.0.2.1"},
+    {**{f"A{i}": str(i) for i in range(17)}, "Drossel-Challenge": "forged"},
+    {**{f"A{i}": str(i) for i in range(18)}, "Drossel-Challenge": "forged", "Drossel_Challenge": "again", "Z": "2"},
+])
+def test_a_forged_challenge_never_reaches_the_application(nginx, headers):
+    names = [name for name in headers if "challenge" not in name.lower()]
+    seen = "".join(f"$http_{name.lower().replace('-', '_')};" for name in names)
+    server = nginx("limits: { page: { by: address, allow: 100 per 1h } }\n", http="underscores_in_headers on;", server=f"""
+        location = /app {{ proxy_pass http://127.0.0.1:PORT/echo; }}
+        location = /echo {{ return 200 '[$http_drossel_challenge]{seen}'; }}
+        location = /own {{ add_header X-Seen "[$http_drossel_challenge]$host;{seen}"; }}""")
+    (server.folder / "root" / "own").write_text("")
+    values = "".join(f"{headers[name]};" for name in names)
+    assert server.fetch("/app", headers=headers).body == "[]" + values
+    assert server.fetch("/own", headers=headers).headers["X-Seen"] == "[]127.0.0.1;" + values
+
+
+def test_mark_and_dry_run_let_everything_through(nginx):
+    for word, keys in (("MARKED", "action: mark"), ("REFUSED_DRY_RUN", "dry_run: true")):
+        server = nginx(f"limits: {{ page: {{ by: address, allow: 2 per 1h, {keys} }} }}\n")
+        assert server.statuses(4) == [200] * 4
+        words = [line.split()[1].split("|")[:2] for line in server.access_log(4)]
+        assert words == [["PASSED", "page"], ["PASSED", "page"], [word, "page"], [word, "page"]]
