@@ -4,7 +4,6 @@
 #include "engine/algorithm.h"
 
 #define STRIKES_MAX 127
-#define BLOCKED_BY_HAND 128 /* in strikes: the end of this block is not bound by the policy's longest */
 
 static const char *check_spec(const struct engine_spec *spec)
 {
@@ -50,13 +49,14 @@ const char *engine_compile(const struct engine_spec *spec, struct engine_limit *
 
 static uint64_t block_longest(const struct engine_limit *limit)
 {
-    return limit->spec.factor_milli <= 1000 ? limit->spec.block_ns
-                                            : engine_max(limit->spec.block_max_ns, limit->spec.block_ns);
+    return engine_max(limit->spec.block_max_ns, limit->spec.block_ns);
 }
 
 static uint64_t block_length(const struct engine_limit *limit, unsigned strikes_before)
 {
     uint64_t length_ns = limit->spec.block_ns, longest_ns = block_longest(limit);
+    if (limit->spec.factor_milli <= 1000)
+        return length_ns;
     for (unsigned i = 0; i < strikes_before && length_ns < longest_ns; i++) {
         uint64_t thousandths = length_ns / 1000;
         if (thousandths >= longest_ns / limit->spec.factor_milli + 1)
@@ -82,7 +82,7 @@ static void counter_clear(struct engine_state *state)
 /* How far ahead the end of a running block can be. */
 static uint64_t block_ahead_max(const struct engine_state *state, const struct engine_limit *limit)
 {
-    return (state->strikes & BLOCKED_BY_HAND) != 0 ? ENGINE_PERIOD_MAX_NS : block_longest(limit);
+    return (state->strikes & ENGINE_BLOCKED_BY_HAND) != 0 ? ENGINE_PERIOD_MAX_NS : block_longest(limit);
 }
 
 static bool settle_block(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
@@ -279,7 +279,7 @@ uint64_t engine_refund(struct engine_state *state, const struct engine_limit *li
 void engine_block(struct engine_state *state, uint64_t for_ns, uint64_t now_ns)
 {
     state->block_end_ns = engine_add(now_ns, engine_min(for_ns, ENGINE_PERIOD_MAX_NS));
-    state->strikes |= BLOCKED_BY_HAND;
+    state->strikes |= ENGINE_BLOCKED_BY_HAND;
     counter_clear(state);
 }
 
@@ -335,15 +335,17 @@ static void counter_repair(struct engine_state *state, const struct engine_limit
     }
 }
 
-/* Times ahead of now are not trusted here as they are after a step of the clock: that would cost a second window. */
+/* Times further ahead than a charge can be are not trusted here as they are after a step of the clock: that would cost a
+ * second window.  A valid state stays as it is. */
 void engine_repair(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
 {
+    uint64_t ahead_ns = (limit->spec.flags & ENGINE_QUEUE) != 0 ? limit->spec.period_ns : 0;
     counter_repair(state, limit);
     if (engine_minus(state->block_end_ns, now_ns) > block_ahead_max(state, limit)) {
         state->block_end_ns = 0;
         state->strikes = 0;
     }
-    if (state->time_ns > now_ns)
+    if (engine_minus(state->time_ns, now_ns) > engine_add(ahead_ns, limit->depth_ns))
         counter_pull(state, limit, now_ns);
 }
 
@@ -387,7 +389,7 @@ void engine_convert(struct engine_state *state, const struct engine_limit *from,
     counter_repair(state, from);
     engine_settle_clock(state, from, now_ns);
     if (engine_minus(state->block_end_ns, now_ns) > block_longest(to))
-        state->strikes |= BLOCKED_BY_HAND; /* a block lasts as it was told, whatever the new policy says */
+        state->strikes |= ENGINE_BLOCKED_BY_HAND; /* a block lasts as it was told, whatever the new policy says */
     if (counts_alike(&from->spec, &to->spec))
         return;
     struct engine_state fresh = { .block_end_ns = state->block_end_ns, .strikes = state->strikes };

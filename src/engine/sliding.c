@@ -78,7 +78,7 @@ static uint64_t place_on_grid(const struct engine_limit *limit, uint64_t code, u
 static uint64_t expiry_of(const struct engine_limit *limit, uint64_t place)
 {
     uint64_t time_ns;
-    if (__builtin_mul_overflow(place, limit->quantum_ns, &time_ns))     /* rounded up beyond the end of the clock */
+    if (__builtin_mul_overflow(place, limit->quantum_ns, &time_ns)) /* rounded up beyond the end of the clock */
         return UINT64_MAX;
     return engine_add(time_ns, limit->spec.period_ns);
 }
@@ -163,12 +163,12 @@ struct charge {
 };
 
 struct window {
-    unsigned closed; /* closed stamps still in it: the newest so many */
-    uint64_t open; /* charges of the open stamp in it */
-    uint64_t charges; /* in all */
-    uint64_t newest; /* grid place of time_ns; 0 without closed stamps */
+    unsigned closed;          /* closed stamps still in it: the newest so many */
+    uint64_t open;            /* charges of the open stamp in it */
+    uint64_t charges;         /* in all */
+    uint64_t newest;          /* grid place of time_ns; 0 without closed stamps */
     uint64_t first_expiry_ns; /* when the oldest stamp in it leaves it; 0 if there is none */
-    uint64_t open_expiry_ns; /* when the open one does */
+    uint64_t open_expiry_ns;  /* when the open one does */
 };
 
 /* The open stamp is exact, unless a closed one shares its place on the grid: then it goes with that one, so that what came

@@ -3,9 +3,16 @@
 
 static struct engine_limit blocking(uint8_t algorithm, uint64_t block_ns, uint32_t factor_milli, unsigned flags)
 {
-    return limit_of((struct engine_spec){ .count = 3, .period_ns = 10 * SECOND, .burst = 3, .undelayed = UINT64_MAX,
-        .block_ns = block_ns, .block_max_ns = 24 * 3600 * SECOND, .forgive_ns = 7 * DAY, .factor_milli = factor_milli,
-        .flags = (uint16_t)flags, .algorithm = algorithm });
+    return limit_of((struct engine_spec){ .count = 3,
+                                          .period_ns = 10 * SECOND,
+                                          .burst = 3,
+                                          .undelayed = UINT64_MAX,
+                                          .block_ns = block_ns,
+                                          .block_max_ns = 24 * 3600 * SECOND,
+                                          .forgive_ns = 7 * DAY,
+                                          .factor_milli = factor_milli,
+                                          .flags = (uint16_t)flags,
+                                          .algorithm = algorithm });
 }
 
 /* Spends the quota and exceeds it; returns the wait announced then. */
@@ -93,7 +100,8 @@ static void a_refusal_for_ever_starts_no_block(void **unused)
     struct engine_state state = { 0 };
     assert_int_equal(request(&state, &limit, 4, START).wait_ns, ENGINE_NEVER);
     assert_true(request(&state, &limit, 3, START).allowed);
-    struct engine_limit none = limit_of((struct engine_spec){ .count = 0, .period_ns = SECOND, .block_ns = SECOND, .factor_milli = 1000 });
+    struct engine_limit none =
+        limit_of((struct engine_spec){ .count = 0, .period_ns = SECOND, .block_ns = SECOND, .factor_milli = 1000 });
     struct engine_verdict verdict = request(&state, &none, 1, START);
     assert_false(engine_exceed_writes(&none, &verdict));
 }
@@ -101,7 +109,8 @@ static void a_refusal_for_ever_starts_no_block(void **unused)
 static void a_block_by_hand_gives_no_strike_and_survives_any_policy(void **unused)
 {
     (void)unused;
-    struct engine_limit limit = blocking(ENGINE_SLIDING, 900 * SECOND, 2000, 0), plain = sliding_limit(3, 10 * SECOND, 0);
+    struct engine_limit limit = blocking(ENGINE_SLIDING, 900 * SECOND, 2000, 0),
+                        plain = sliding_limit(3, 10 * SECOND, 0);
     struct engine_state state = { 0 };
     engine_block(&state, 40 * DAY, START);
     assert_int_equal(request(&state, &limit, 1, START + DAY).wait_ns, 39 * DAY);
@@ -115,8 +124,14 @@ static void worth_orders_keys_by_what_would_be_lost(void **unused)
 {
     (void)unused;
     for (uint8_t algorithm = 0; algorithm < 4; algorithm++) {
-        struct engine_limit limit = limit_of((struct engine_spec){ .count = 40, .period_ns = 10 * SECOND, .burst = 40,
-            .undelayed = UINT64_MAX, .block_ns = 60 * SECOND, .factor_milli = 1000, .flags = ENGINE_FROM_FIRST, .algorithm = algorithm });
+        struct engine_limit limit = limit_of((struct engine_spec){ .count = 40,
+                                                                   .period_ns = 10 * SECOND,
+                                                                   .burst = 40,
+                                                                   .undelayed = UINT64_MAX,
+                                                                   .block_ns = 60 * SECOND,
+                                                                   .factor_milli = 1000,
+                                                                   .flags = ENGINE_FROM_FIRST,
+                                                                   .algorithm = algorithm });
         struct engine_state state = { 0 };
         uint32_t last = engine_worth(&state, &limit, START);
         assert_int_equal(last, 0);

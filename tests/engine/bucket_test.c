@@ -49,7 +49,8 @@ static struct engine_spec random_spec(uint64_t *seed)
     static const uint64_t counts[] = { 1, 2, 3, 5, 7, 10, 30, 97, 100, 1000, 65537, 10000000 };
     static const uint64_t periods[] = { MS, SECOND, 10 * SECOND, 60 * SECOND, 3600 * SECOND, DAY, 30 * DAY, 1000003 };
     struct engine_spec spec = { .count = counts[random_below(seed, 12)], .period_ns = periods[random_below(seed, 8)] };
-    spec.burst = random_below(seed, 2) ? spec.count : 1 + random_below(seed, 3 * spec.count > 100 ? 100 : 3 * spec.count);
+    spec.burst =
+        random_below(seed, 2) ? spec.count : 1 + random_below(seed, 3 * spec.count > 100 ? 100 : 3 * spec.count);
     spec.algorithm = random_below(seed, 2) ? ENGINE_BUCKET : ENGINE_LEAKY;
     if (spec.algorithm == ENGINE_LEAKY) {
         spec.burst -= random_below(seed, 2);

@@ -38,8 +38,10 @@ static void fixed_windows_agree_with_a_plain_counter(void **unused)
 static void refusals_that_count_begin_a_window_from_the_first_request_anew(void **unused)
 {
     (void)unused;
-    struct engine_limit limit = limit_of((struct engine_spec){
-        .count = 2, .period_ns = 10 * SECOND, .flags = ENGINE_FROM_FIRST | ENGINE_COUNT_REFUSED, .algorithm = ENGINE_FIXED });
+    struct engine_limit limit = limit_of((struct engine_spec){ .count = 2,
+                                                               .period_ns = 10 * SECOND,
+                                                               .flags = ENGINE_FROM_FIRST | ENGINE_COUNT_REFUSED,
+                                                               .algorithm = ENGINE_FIXED });
     struct engine_state state = { 0 };
     assert_true(request(&state, &limit, 2, START).allowed);
     for (unsigned i = 1; i < 30; i++)

@@ -41,8 +41,8 @@ static uint64_t next_gap(uint64_t *seed, uint64_t period_ns, uint64_t count)
 }
 
 /* One random refund out of the newest charges; what comes back is checked against the rules of all algorithms. */
-static uint64_t refund_one(uint64_t *seed, struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns,
-                           struct charge *which)
+static uint64_t refund_one(uint64_t *seed, struct engine_state *state, const struct engine_limit *limit,
+                           uint64_t now_ns, struct charge *which)
 {
     *which = (struct charge){ 0 };
     if (charge_count == 0)
@@ -148,8 +148,12 @@ static void a_bucket_holds_at_least_what_was_not_given_back(void **unused)
     uint64_t seed = 33;
     for (unsigned round = 0; round < 300; round++) {
         uint64_t count = 1 + random_below(&seed, 30), period_ns = round % 2 ? 10 * SECOND : SECOND + 1;
-        struct engine_limit limit = limit_of((struct engine_spec){ .count = count, .period_ns = period_ns,
-            .burst = 1 + random_below(&seed, 30), .undelayed = UINT64_MAX, .algorithm = round % 3 ? ENGINE_BUCKET : ENGINE_LEAKY });
+        struct engine_limit limit =
+            limit_of((struct engine_spec){ .count = count,
+                                           .period_ns = period_ns,
+                                           .burst = 1 + random_below(&seed, 30),
+                                           .undelayed = UINT64_MAX,
+                                           .algorithm = round % 3 ? ENGINE_BUCKET : ENGINE_LEAKY });
         struct engine_state state = { 0 };
         uint64_t now_ns = START;
         charge_count = 0;
@@ -172,8 +176,8 @@ static void a_bucket_holds_at_least_what_was_not_given_back(void **unused)
 static void a_bucket_gives_back_in_order_what_ten_took_at_once(void **unused)
 {
     (void)unused;
-    struct engine_limit limit = limit_of((struct engine_spec){
-        .count = 3, .period_ns = 100 * SECOND, .burst = 10, .algorithm = ENGINE_BUCKET });
+    struct engine_limit limit = limit_of(
+        (struct engine_spec){ .count = 3, .period_ns = 100 * SECOND, .burst = 10, .algorithm = ENGINE_BUCKET });
     struct engine_state state = { 0 };
     uint64_t mark[10];
     for (unsigned i = 0; i < 10; i++)
@@ -188,8 +192,8 @@ static void a_bucket_gives_back_in_order_what_ten_took_at_once(void **unused)
 static void a_late_success_erases_no_failure(void **unused)
 {
     (void)unused;
-    struct engine_limit limit = limit_of((struct engine_spec){
-        .count = 1, .period_ns = SECOND, .burst = 3, .algorithm = ENGINE_BUCKET });
+    struct engine_limit limit =
+        limit_of((struct engine_spec){ .count = 1, .period_ns = SECOND, .burst = 3, .algorithm = ENGINE_BUCKET });
     struct engine_state state = { 0 };
     uint64_t quick = request(&state, &limit, 1, START).mark, slow = request(&state, &limit, 1, START).mark;
     assert_int_equal(engine_refund(&state, &limit, 1, quick, START), 1);
@@ -205,8 +209,10 @@ static void a_fixed_window_gives_back_only_its_own(void **unused)
     for (unsigned round = 0; round < 300; round++) {
         uint64_t count = 1 + random_below(&seed, 30), period_ns = 10 * SECOND;
         bool first = round % 2 != 0;
-        struct engine_limit limit = limit_of((struct engine_spec){
-            .count = count, .period_ns = period_ns, .flags = first ? ENGINE_FROM_FIRST : 0, .algorithm = ENGINE_FIXED });
+        struct engine_limit limit = limit_of((struct engine_spec){ .count = count,
+                                                                   .period_ns = period_ns,
+                                                                   .flags = first ? ENGINE_FROM_FIRST : 0,
+                                                                   .algorithm = ENGINE_FIXED });
         struct engine_state state = { 0 };
         uint64_t now_ns = START, begin_ns = 0;
         charge_count = 0;
@@ -232,8 +238,12 @@ static void a_fixed_window_gives_back_only_its_own(void **unused)
 static void a_charge_from_before_a_block_gives_nothing_back_after_it(void **unused)
 {
     (void)unused;
-    struct engine_limit limit = limit_of((struct engine_spec){ .count = 2, .period_ns = 60 * SECOND, .block_ns = SECOND,
-        .factor_milli = 1000, .flags = ENGINE_REFUNDABLE, .algorithm = ENGINE_SLIDING });
+    struct engine_limit limit = limit_of((struct engine_spec){ .count = 2,
+                                                               .period_ns = 60 * SECOND,
+                                                               .block_ns = SECOND,
+                                                               .factor_milli = 1000,
+                                                               .flags = ENGINE_REFUNDABLE,
+                                                               .algorithm = ENGINE_SLIDING });
     struct engine_state state = { 0 };
     uint64_t mark = request(&state, &limit, 2, START).mark;
     assert_true(request(&state, &limit, 1, START).started_block);

@@ -15,7 +15,8 @@ static uint64_t model_wait(uint64_t count, uint64_t period_ns, uint64_t cost, ui
     return 0;
 }
 
-static void assert_same_as_list(const struct engine_limit *limit, struct engine_verdict verdict, uint64_t cost, uint64_t now_ns)
+static void assert_same_as_list(const struct engine_limit *limit, struct engine_verdict verdict, uint64_t cost,
+                                uint64_t now_ns)
 {
     uint64_t count = limit->spec.count, period_ns = limit->spec.period_ns;
     history_forget(&history, period_ns, now_ns);
@@ -32,7 +33,8 @@ static void assert_same_as_list(const struct engine_limit *limit, struct engine_
     assert_int_equal(verdict.more_ns, any ? history.at_ns[history.first] + period_ns - now_ns : 0);
 }
 
-static const uint64_t periods[] = { MS, 10 * MS, SECOND, 10 * SECOND, 60 * SECOND, 600 * SECOND, 3600 * SECOND, DAY, 365 * DAY };
+static const uint64_t periods[] = { MS,           10 * MS,       SECOND, 10 * SECOND, 60 * SECOND,
+                                    600 * SECOND, 3600 * SECOND, DAY,    365 * DAY };
 
 static void small_limits_count_exactly_as_a_list_does(void **unused)
 {
@@ -45,7 +47,8 @@ static void small_limits_count_exactly_as_a_list_does(void **unused)
         uint64_t grid = limit.quantum_ns, now_ns = START / grid * grid;
         history.first = history.last = 0;
         for (unsigned i = 0; i < 1000 && now_ns < 5 * START; i++) {
-            uint64_t gap = random_below(&seed, 3) ? random_below(&seed, 3 * period_ns / count) : random_below(&seed, 3 * period_ns);
+            uint64_t gap = random_below(&seed, 3) ? random_below(&seed, 3 * period_ns / count)
+                                                  : random_below(&seed, 3 * period_ns);
             now_ns += random_below(&seed, 3) ? gap / grid * grid : 0;
             uint64_t cost = random_below(&seed, 4) ? 1 : random_below(&seed, count + 2);
             struct engine_verdict verdict = request(&state, &limit, cost, now_ns);
@@ -173,7 +176,8 @@ static void refusals_that_count_never_admit_more(void **unused)
     (void)unused;
     uint64_t seed = 7;
     for (uint64_t count = 1; count <= 120; count++) {
-        struct engine_limit limit = sliding_limit(count, 10 * SECOND, ENGINE_COUNT_REFUSED | (count % 2 ? ENGINE_REFUNDABLE : 0));
+        struct engine_limit limit =
+            sliding_limit(count, 10 * SECOND, ENGINE_COUNT_REFUSED | (count % 2 ? ENGINE_REFUNDABLE : 0));
         struct engine_state state = { 0 };
         uint64_t now_ns = START;
         history.first = history.last = 0;

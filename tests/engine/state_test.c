@@ -4,9 +4,12 @@
 static struct engine_spec random_spec(uint64_t *seed)
 {
     static const uint64_t periods[] = { MS, SECOND, 10 * SECOND, 3600 * SECOND, DAY, 365 * DAY, 1000003 };
-    struct engine_spec spec = { .count = random_below(seed, random_below(seed, 3) ? 60 : 10000000), .factor_milli = 2000,
-                                .period_ns = periods[random_below(seed, 7)], .undelayed = random_below(seed, 4),
-                                .algorithm = (uint8_t)random_below(seed, 4), .flags = (uint16_t)random_below(seed, 32) };
+    struct engine_spec spec = { .count = random_below(seed, random_below(seed, 3) ? 60 : 10000000),
+                                .factor_milli = 2000,
+                                .period_ns = periods[random_below(seed, 7)],
+                                .undelayed = random_below(seed, 4),
+                                .algorithm = (uint8_t)random_below(seed, 4),
+                                .flags = (uint16_t)random_below(seed, 32) };
     spec.burst = 1 + random_below(seed, spec.count < 100 ? spec.count + 1 : 100);
     spec.block_ns = random_below(seed, 3) ? 0 : random_below(seed, DAY);
     spec.block_max_ns = 2 * spec.block_ns;
@@ -53,7 +56,8 @@ static void damage_costs_at_most_a_window_and_a_block(void **unused)
             (void)engine_worth(&trial, &limit, now_ns);
         }
         uint64_t block_ns = by_hand ? ENGINE_PERIOD_MAX_NS : limit.spec.block_max_ns;
-        uint64_t later_ns = now_ns + drain_ns(&limit) + block_ns;
+        uint64_t queue_ns = (limit.spec.flags & ENGINE_QUEUE) != 0 ? limit.spec.period_ns : 0;
+        uint64_t later_ns = now_ns + drain_ns(&limit) + queue_ns + block_ns;
         engine_settle_clock(&state, &limit, later_ns);
         if (limit.spec.count > 0)
             assert_int_equal(ask(&state, &limit, 0, later_ns).remaining, limit.capacity);
@@ -92,6 +96,34 @@ static void a_clock_that_steps_back_grants_nothing_and_costs_a_window(void **unu
     }
 }
 
+static void repair_leaves_a_valid_state_as_it_is(void **unused)
+{
+    (void)unused;
+    uint64_t seed = 46;
+    for (unsigned i = 0; i < 5000; i++) {
+        struct engine_limit limit = limit_of(random_spec(&seed));
+        struct engine_state state = { 0 };
+        uint64_t now_ns = START, cost, mark = 0;
+        for (unsigned j = 0; j < 30; j++) {
+            now_ns += random_below(&seed, 2) ? random_below(&seed, limit.spec.period_ns / 8) : 0;
+            struct engine_verdict verdict =
+                request(&state, &limit, cost = random_below(&seed, limit.capacity / 3 + 2), now_ns);
+            mark = verdict.allowed && random_below(&seed, 2) ? verdict.mark : mark;
+            if (random_below(&seed, 3) == 0)
+                engine_refund(&state, &limit, cost, mark, now_ns);
+            struct engine_state repaired = state;
+            engine_repair(&repaired, &limit, now_ns);
+            for (uint64_t ask_cost = 0; ask_cost < 3; ask_cost++) {
+                struct engine_verdict before = ask(&state, &limit, ask_cost, now_ns);
+                struct engine_verdict after = ask(&repaired, &limit, ask_cost, now_ns);
+                assert_memory_equal(&before, &after, sizeof before);
+            }
+            assert_int_equal(state.time_ns, repaired.time_ns);
+            assert_int_equal(state.tally, repaired.tally);
+        }
+    }
+}
+
 static void times_at_both_ends_of_the_clock_saturate(void **unused)
 {
     (void)unused;
@@ -123,7 +155,8 @@ static void a_new_number_counts_what_the_old_one_admitted(void **unused)
     (void)unused;
     uint64_t seed = 44;
     for (unsigned round = 0; round < 3000; round++) {
-        uint64_t count = 1 + random_below(&seed, 200), period_ns = (1 + random_below(&seed, 20)) * SECOND, now_ns = START;
+        uint64_t count = 1 + random_below(&seed, 200), period_ns = (1 + random_below(&seed, 20)) * SECOND,
+                 now_ns = START;
         struct engine_limit from = sliding_limit(count, period_ns, random_below(&seed, 2) ? ENGINE_REFUNDABLE : 0);
         struct engine_state state = { 0 };
         history.first = history.last = 0;
@@ -161,7 +194,9 @@ static void a_smaller_number_is_full_until_enough_has_left(void **unused)
 static void a_fixed_window_keeps_its_start_when_only_its_number_changes(void **unused)
 {
     (void)unused;
-    struct engine_spec spec = { .count = 5, .period_ns = 900 * SECOND, .flags = ENGINE_FROM_FIRST, .algorithm = ENGINE_FIXED };
+    struct engine_spec spec = {
+        .count = 5, .period_ns = 900 * SECOND, .flags = ENGINE_FROM_FIRST, .algorithm = ENGINE_FIXED
+    };
     struct engine_limit from = limit_of(spec);
     spec.count = 4;
     struct engine_limit to = limit_of(spec);
@@ -207,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damage_costs_at_most_a_window_and_a_block),
         cmocka_unit_test(a_clock_that_steps_back_grants_nothing_and_costs_a_window),
+        cmocka_unit_test(repair_leaves_a_valid_state_as_it_is),
         cmocka_unit_test(times_at_both_ends_of_the_clock_saturate),
         cmocka_unit_test(a_new_number_counts_what_the_old_one_admitted),
         cmocka_unit_test(a_smaller_number_is_full_until_enough_has_left),

@@ -6,7 +6,8 @@ static const uint64_t periods[] = { 10 * SECOND, 60 * SECOND, 3600 * SECOND + 7,
 /* Sends `sent` requests at exactly s = 16 T / (15 N), rounded up; true if none was refused. */
 static bool is_steady(const struct engine_limit *limit, uint64_t sent, uint64_t now_ns)
 {
-    uint64_t pause_ns = (uint64_t)(((wide)16 * limit->spec.period_ns + 15 * limit->spec.count - 1) / (15 * limit->spec.count));
+    uint64_t pause_ns =
+        (uint64_t)(((wide)16 * limit->spec.period_ns + 15 * limit->spec.count - 1) / (15 * limit->spec.count));
     struct engine_state state = { 0 };
     for (uint64_t i = 0; i < sent; i++, now_ns += pause_ns)
         if (!request(&state, limit, 1, now_ns).allowed)

@@ -65,8 +65,8 @@ static inline struct engine_verdict request(struct engine_state *state, const st
     return verdict;
 }
 
-static inline struct engine_verdict ask(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
-                                        uint64_t now_ns)
+static inline struct engine_verdict ask(const struct engine_state *state, const struct engine_limit *limit,
+                                        uint64_t cost, uint64_t now_ns)
 {
     struct engine_verdict verdict;
     engine_judge(state, limit, cost, now_ns, &verdict);
