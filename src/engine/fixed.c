@@ -15,7 +15,9 @@ static uint64_t start_of(const struct engine_limit *limit, uint64_t now_ns)
 
 static bool is_live(const struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
 {
-    return state->log[0] > 0 && engine_add(state->time_ns, limit->spec.period_ns) > now_ns;
+    /* A window ahead of now follows a full one, even if all its own charges were given back. */
+    bool begun = state->log[0] > 0 || state->time_ns > now_ns;
+    return begun && engine_add(state->time_ns, limit->spec.period_ns) > now_ns;
 }
 
 void fixed_pull(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)

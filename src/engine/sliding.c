@@ -231,15 +231,11 @@ static uint64_t time_empty(const struct engine_state *state, const struct engine
     return expiry_of(limit, place_on_grid(limit, code_at(state, limit, 0), window->newest));
 }
 
-static bool is_empty(const struct engine_state *state)
-{
-    return state->tally == 0 && closed_count(state) == 0;
-}
-
-/* The time at which a charge counts: never before the newest one, so that a small step back of the clock grants nothing. */
+/* The time at which a charge counts: never before the newest one, so that a small step back of the clock grants nothing, nor
+ * a charge given back that was queued: what came before it was judged behind its window. */
 static uint64_t effective_time(const struct engine_state *state, uint64_t now_ns)
 {
-    return is_empty(state) ? now_ns : engine_max(now_ns, state->time_ns);
+    return engine_max(now_ns, state->time_ns);
 }
 
 /* ---- the algorithm's functions ---- */

@@ -235,6 +235,25 @@ static void a_fixed_window_gives_back_only_its_own(void **unused)
     }
 }
 
+/* The window of the request before the queued one has been left behind in the state, but not in truth. */
+static void a_queued_charge_given_back_admits_nobody_at_once(void **unused)
+{
+    (void)unused;
+    for (uint8_t algorithm = ENGINE_SLIDING; algorithm <= ENGINE_BUCKET; algorithm++) {
+        struct engine_limit limit = limit_of((struct engine_spec){ .count = 1,
+                                                                   .period_ns = SECOND,
+                                                                   .burst = 1,
+                                                                   .flags = ENGINE_QUEUE | ENGINE_REFUNDABLE,
+                                                                   .algorithm = algorithm });
+        struct engine_state state = { 0 };
+        assert_int_equal(request(&state, &limit, 1, START).delay_ns, 0);
+        struct engine_verdict queued = request(&state, &limit, 1, START);
+        assert_int_equal(queued.delay_ns, SECOND);
+        assert_int_equal(engine_refund(&state, &limit, 1, queued.mark, START), 1);
+        assert_int_equal(request(&state, &limit, 1, START).delay_ns, SECOND);
+    }
+}
+
 static void a_charge_from_before_a_block_gives_nothing_back_after_it(void **unused)
 {
     (void)unused;
@@ -261,6 +280,7 @@ int main(void)
         cmocka_unit_test(a_bucket_gives_back_in_order_what_ten_took_at_once),
         cmocka_unit_test(a_late_success_erases_no_failure),
         cmocka_unit_test(a_fixed_window_gives_back_only_its_own),
+        cmocka_unit_test(a_queued_charge_given_back_admits_nobody_at_once),
         cmocka_unit_test(a_charge_from_before_a_block_gives_nothing_back_after_it),
     };
     return cmocka_run_group_tests_name("refund", tests, NULL, NULL);
