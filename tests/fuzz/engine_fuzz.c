@@ -126,10 +126,11 @@ static void try_policy(struct trial *trial, struct input *input)
     struct engine_limit to;
     if (!take_limit(input, &to))
         return;
-    bool sliding = trial->limit.spec.algorithm == ENGINE_SLIDING && to.spec.algorithm == ENGINE_SLIDING;
-    trial->strict = trial->strict && sliding && to.spec.count >= trial->limit.spec.count &&
-                    to.spec.period_ns <= trial->limit.spec.period_ns && trial->limit.spec.count > 0 &&
-                    ((trial->limit.spec.flags ^ to.spec.flags) & ENGINE_QUEUE) == 0;
+    const struct engine_spec *old = &trial->limit.spec, *new = &to.spec;
+    bool sliding = old->algorithm == ENGINE_SLIDING && new->algorithm == ENGINE_SLIDING;
+    bool queue = ((old->flags | new->flags) & ENGINE_QUEUE) != 0; /* a shorter window cannot hold what is queued */
+    trial->strict = trial->strict && sliding && old->count > 0 &&
+                    new->count >= old->count &&new->period_ns <= old->period_ns && !queue;
     engine_convert(&trial->state, &trial->limit, &to, trial->now_ns);
     trial->limit = to;
 }
