@@ -185,9 +185,8 @@ void bucket_charge(struct engine_state *state, const struct engine_limit *limit,
                    struct engine_verdict *verdict)
 {
     empty_at_set(state, empty_after(state, limit, cost, now_ns));
-    struct fine empty = empty_at(state), sum = given_back(state);
-    verdict->mark =
-        empty.ns + sum.ns + (empty.rest + sum.rest + limit->spec.count - 1) / limit->spec.count; /* modulo 2^64 */
+    uint64_t n = limit->spec.count, rest = state->log[0] + state->log[2];     /* below 2 N */
+    verdict->mark = state->time_ns + state->log[1] + (rest > 0) + (rest > n); /* modulo 2^64 */
 }
 
 void bucket_charge_now(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns)

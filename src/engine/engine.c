@@ -142,6 +142,17 @@ static void judge_by_algorithm(const struct engine_state *state, const struct en
     }
 }
 
+/* The counter of a blocked key is clear, but where the clock stepped back into a block that was over. */
+static void add_wait_after_block(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
+                                 struct engine_verdict *verdict)
+{
+    struct engine_verdict then = { 0 };
+    judge_by_algorithm(state, limit, cost, state->block_end_ns, &then);
+    verdict->wait_ns = engine_add(verdict->wait_ns, then.wait_ns);
+    verdict->reset_ns = engine_add(verdict->reset_ns, then.reset_ns);
+    verdict->more_ns = engine_add(verdict->more_ns, then.remaining > 0 ? 0 : then.more_ns);
+}
+
 void engine_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                   struct engine_verdict *verdict)
 {
@@ -156,6 +167,8 @@ void engine_judge(const struct engine_state *state, const struct engine_limit *l
         verdict->wait_ns = verdict->reset_ns = verdict->more_ns = state->block_end_ns - now_ns;
         if (cost > limit->capacity)
             verdict->wait_ns = ENGINE_NEVER;
+        else if (state->time_ns > 0)
+            add_wait_after_block(state, limit, cost, verdict);
         return;
     }
     if (cost <= limit->capacity) {

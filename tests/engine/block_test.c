@@ -120,6 +120,20 @@ static void a_block_by_hand_gives_no_strike_and_survives_any_policy(void **unuse
     assert_int_equal(request(&state, &limit, 1, START).wait_ns, ENGINE_PERIOD_MAX_NS);
 }
 
+static void a_clock_that_steps_back_into_a_block_tells_the_whole_wait(void **unused)
+{
+    (void)unused;
+    for (uint8_t algorithm = 0; algorithm < 4; algorithm++) {
+        struct engine_limit limit = blocking(algorithm, 5 * SECOND, 1000, 0);
+        struct engine_state state = { 0 };
+        exceed(&state, &limit, START);
+        assert_true(request(&state, &limit, limit.capacity, START + 6 * SECOND).allowed);
+        struct engine_verdict verdict = request(&state, &limit, 1, START + 4 * SECOND);
+        assert_true(verdict.blocked && verdict.wait_ns > SECOND);
+        assert_honest(&state, &limit, 1, START + 4 * SECOND, &verdict);
+    }
+}
+
 static void worth_orders_keys_by_what_would_be_lost(void **unused)
 {
     (void)unused;
@@ -165,6 +179,7 @@ int main(void)
         cmocka_unit_test(an_extended_block_starts_anew_with_each_refused_request),
         cmocka_unit_test(a_refusal_for_ever_starts_no_block),
         cmocka_unit_test(a_block_by_hand_gives_no_strike_and_survives_any_policy),
+        cmocka_unit_test(a_clock_that_steps_back_into_a_block_tells_the_whole_wait),
         cmocka_unit_test(worth_orders_keys_by_what_would_be_lost),
     };
     return cmocka_run_group_tests_name("block", tests, NULL, NULL);
