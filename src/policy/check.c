@@ -75,15 +75,13 @@ static void check_exempt(struct reading *reading)
                     "every path begins with /, so that all requests are exempt and no limit can "
                     "ever refuse; write a longer one");
         else if (fault != NULL)
-            warn_at(reading, &paths[i].place,
-                    "no request is exempt by it: \"%s\" %s; write the path as it is after that",
+            warn_at(reading, &paths[i].place, "no request is exempt by it: \"%s\" %s; write it as requests have it",
                     quotable(reading->arena, paths[i].text), fault);
     }
     for (size_t i = 0; i < reading->exempt_methods.count; i++)
         if (is_lower_method(methods[i].text))
             warn_at(reading, &methods[i].place,
-                    "no request is exempt by it: methods are in upper case, \"%s\" is not; write "
-                    "it so",
+                    "no request is exempt by it: methods are in upper case, \"%s\" is not; write it so",
                     quotable(reading->arena, methods[i].text));
 }
 
@@ -138,7 +136,7 @@ static void check_values(struct reading *reading, struct class *class, const str
             continue;
         faulty++;
         warn_at(reading, &condition->places[i],
-                "no request can be in class \"%s\" by it: \"%s\" %s; write it as it is then", class->name,
+                "no request can be in class \"%s\" by it: \"%s\" %s; write it as requests have it", class->name,
                 quotable(reading->arena, condition->values[i]), fault);
     }
     class->impossible = class->impossible || faulty == condition->count;

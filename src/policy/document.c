@@ -281,8 +281,8 @@ static struct node *build(struct builder *builder, unsigned depth)
     case YAML_MAPPING_START_EVENT:
         return build_map(builder, depth);
     case YAML_ALIAS_EVENT:
-        diagnose(builder->diagnoses, MISTAKE, &builder->place, "a YAML alias; write the value here again");
-        return new_node(builder, NODE_SCALAR);
+        refuse(builder, "a YAML alias; write the value here again");
+        return NULL;
     default:
         refuse(builder, "no YAML value; write a map of keys");
         return NULL;
