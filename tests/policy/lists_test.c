@@ -69,6 +69,40 @@ static void a_list_is_found_beside_its_policy(void **state)
     close_opened(&opened);
 }
 
+static void a_policy_may_come_through_a_pipe(void **state)
+{
+    (void)state;
+    static const char text[] = "version: 1\nexempt: { methods: PUT }\n";
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], text, sizeof(text) - 1), sizeof(text) - 1);
+    close(ends[1]);
+    char path[32];
+    snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
+    struct opened opened = open_file(path);
+    close(ends[0]);
+    assert_null(opened.mistakes);
+    assert_int_equal(exempt(opened.policy, "192.0.2.1", "/", "PUT"), POLICY_EXEMPT_METHOD);
+    close_opened(&opened);
+}
+
+static void too_large_a_file_is_refused(void **state)
+{
+    (void)state;
+    write_text("p.yaml", "");
+    assert_int_equal(truncate("p.yaml", ((off_t)16 << 20) + 1), 0);
+    struct opened opened = open_file("p.yaml");
+    assert_string_equal(opened.mistakes,
+                        "p.yaml:1:1: the policy cannot be read (it is larger than 16 MB); name a file that is "
+                        "there and readable\n");
+    close_opened(&opened);
+    opened = open_file("/dev/zero");
+    assert_string_equal(opened.mistakes,
+                        "/dev/zero:1:1: the policy cannot be read (it is larger than 16 MB); name a file that is "
+                        "there and readable\n");
+    close_opened(&opened);
+}
+
 static void a_hundred_thousand_networks_are_one_lookup(void **state)
 {
     (void)state;
@@ -89,6 +123,8 @@ int main(void)
         cmocka_unit_test(comments_blank_lines_and_line_ends_count_for_nothing),
         cmocka_unit_test(mistakes_in_a_list_have_its_own_name_and_line),
         cmocka_unit_test(a_list_is_found_beside_its_policy),
+        cmocka_unit_test(a_policy_may_come_through_a_pipe),
+        cmocka_unit_test(too_large_a_file_is_refused),
         cmocka_unit_test(a_hundred_thousand_networks_are_one_lookup),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

@@ -135,6 +135,10 @@ static const struct warning_case class_cases[] = {
       "p.yaml:2:23: warning: no request can be in class \"c\" by it: \"/a//b\" has two slashes in a row, which are "
       "made one before; "
       "write it as requests have it\n" NEVER },
+    { "escape", CLASS("path: /a%20b"),
+      "p.yaml:2:23: warning: no request can be in class \"c\" by it: \"/a%20b\" is escaped, and paths are decoded "
+      "before; write it "
+      "as requests have it\n" NEVER },
     { "lower method", CLASS("method: get"),
       "p.yaml:2:25: warning: no request can be in class \"c\" by it: \"get\" is in lower case, and methods are in "
       "upper case; write "
