@@ -20,10 +20,10 @@ struct node {
     bool plain; /* scalar without quotes */
     struct place place;
     struct drossel_text text; /* scalar; NUL-terminated */
-    struct node *first; /* list: its items; map: its keys */
-    struct node *next; /* the next item or key */
-    struct node *value; /* of a key */
-    size_t count; /* items or pairs */
+    struct node *first;       /* list: its items; map: its keys */
+    struct node *next;        /* the next item or key */
+    struct node *value;       /* of a key */
+    size_t count;             /* items or pairs */
 };
 
 /* Reads a file whole.  False with `*why` (static) if it cannot; the bytes are the arena's, without a byte order mark. */
