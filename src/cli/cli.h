@@ -16,9 +16,11 @@
 
 enum cli_exit { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
-/* Values of an option that may be given several times; points into argv. */
+#define CLI_LIST_MOST 256
+
+/* Values of an option that may be given several times; they point into argv. */
 struct cli_list {
-    const char **item; /* malloc'ed; freed by the end of the process */
+    const char *item[CLI_LIST_MOST];
     size_t count;
 };
 

@@ -6,7 +6,6 @@
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define OPTIONS_MAX 24
@@ -126,10 +125,8 @@ static bool store_value(const struct cli_option *option, void *values, const cha
         return true;
     }
     struct cli_list *list = (struct cli_list *)(void *)field;
-    const char **grown = realloc(list->item, (list->count + 1) * sizeof *grown);
-    if (grown == NULL)
+    if (list->count == CLI_LIST_MOST)
         return false;
-    list->item = grown;
     list->item[list->count++] = text;
     return true;
 }
@@ -162,8 +159,7 @@ bool cli_parse(const struct cli_command *command, int argc, char **argv, void *v
             return false;
         }
         if (!store_value(&command->options[found - 1], values, optarg)) {
-            cli_complain("no memory for the options");
-            *code = CLI_FAILED;
+            *code = cli_misuse(command, "--%s more than %d times", command->options[found - 1].name, CLI_LIST_MOST);
             return false;
         }
     }
