@@ -206,7 +206,7 @@ ngx_http_drossel_add_challenge(ngx_http_request_t *r, const char *limit)
 
     h = ngx_list_push(&r->headers_in.headers);
     if (h == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     h->hash = ngx_hash_key(ngx_http_drossel_challenge_low,
@@ -216,7 +216,7 @@ ngx_http_drossel_add_challenge(ngx_http_request_t *r, const char *limit)
     h->value.data = (u_char *) limit;
     h->value.len = ngx_strlen(limit);
 
-    return NGX_DECLINED;
+    return NGX_OK;
 }
 
 

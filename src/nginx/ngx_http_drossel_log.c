@@ -25,10 +25,8 @@ static ngx_http_drossel_budget_t *ngx_http_drossel_budget(
     ngx_http_drossel_main_conf_t *mcf, const char *limit);
 static u_char *ngx_http_drossel_held(u_char *p,
     ngx_http_drossel_budget_t *budget);
-static ngx_uint_t ngx_http_drossel_limit_find(const struct policy *policy,
-    const char *name);
 static uint64_t ngx_http_drossel_count(const struct policy *policy,
-    ngx_uint_t limit, const char *name);
+    const struct drossel_decision *decision);
 static u_char *ngx_http_drossel_escape(u_char *p, const char *text,
     size_t size, size_t max);
 static const char *ngx_http_drossel_why(const struct drossel_decision *decision);
@@ -69,7 +67,6 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     u_char                      held[NGX_HTTP_DROSSEL_HELD_LEN];
     u_char                      line[4 * (NGX_HTTP_DROSSEL_METHOD_MAX
                                           + NGX_HTTP_DROSSEL_LINE_MAX) + 1];
-    uint64_t                    used, count;
     ngx_log_t                   log;
     ngx_uint_t                  level;
     struct drossel_decision     told;
@@ -97,17 +94,10 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     *ngx_http_drossel_held(held, budget) = '\0';
 
     told = *decision;
-    used = decision->used;
 
     if (ctx->dry_run) {
-        told.limit = (uint32_t) ngx_http_drossel_limit_find(mcf->policy,
-                                                            ctx->limit);
-    }
-
-    count = ngx_http_drossel_count(mcf->policy, told.limit, ctx->limit);
-
-    if (ctx->dry_run) {
-        used = count;
+        told.limit = decision->dry_run_limit;
+        told.used = decision->dry_run_used;
     }
 
     size = limiter_key_format(mcf->limiter, request, &told, key, sizeof(key));
@@ -131,7 +121,8 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
                   "request=\"%*s\"%s%s",
                   ngx_http_drossel_word(ctx->word),
                   ctx->dry_run ? "_DRY_RUN" : "",
-                  ctx->limit ? ctx->limit : "-", size, key, used, count,
+                  ctx->limit ? ctx->limit : "-", size, key, told.used,
+                  ngx_http_drossel_count(mcf->policy, &told),
                   ctx->word == NGX_HTTP_DROSSEL_DELAYED ? "delay" : "wait",
                   wait, (size_t) (p - line), line,
                   ngx_http_drossel_why(decision), held);
@@ -313,51 +304,36 @@ ngx_http_drossel_log_proxy(ngx_http_request_t *r,
 }
 
 
-static ngx_uint_t
-ngx_http_drossel_limit_find(const struct policy *policy, const char *name)
-{
-    uint32_t  i;
-
-    for (i = 0; i < policy->limit_count; i++) {
-        if (policy->limits[i].name == name) {
-            return i;
-        }
-    }
-
-    for (i = 0; i < policy->rate_count; i++) {
-        if (policy->rates[i].name == name) {
-            return policy->rates[i].limit;
-        }
-    }
-
-    return UINT32_MAX;
-}
-
-
-/* N of the rate that has this name, else of the limit's first. */
+/* N of the rate that refused; of the limit's first where none is told. */
 
 static uint64_t
-ngx_http_drossel_count(const struct policy *policy, ngx_uint_t limit,
-    const char *name)
+ngx_http_drossel_count(const struct policy *policy,
+    const struct drossel_decision *decision)
 {
-    uint32_t                    i;
-    const struct policy_rate   *rate;
-    const struct policy_limit  *owner;
+    uint32_t                     i, n;
+    const struct policy_rate    *rate;
+    const struct policy_limit   *limit;
+    const struct drossel_quota  *quota;
 
-    if (limit >= policy->limit_count) {
+    if (decision->limit >= policy->limit_count) {
         return 0;
     }
 
-    owner = &policy->limits[limit];
-    rate = &policy->rates[owner->first_rate];
+    limit = &policy->limits[decision->limit];
+    rate = &policy->rates[limit->first_rate];
 
-    for (i = 0; i < owner->rate_count; i++) {
-        if (rate[i].name == name) {
-            return rate[i].engine.spec.count;
+    for (i = 0; i < limit->rate_count; i++) {
+
+        for (n = 0; n < decision->quota_count; n++) {
+            quota = &decision->quota[n];
+
+            if (quota->violated && quota->name == rate[i].name) {
+                return quota->count;
+            }
         }
     }
 
-    return owner->rate_count ? rate->engine.spec.count : 0;
+    return rate->engine.spec.count;
 }
 
 
