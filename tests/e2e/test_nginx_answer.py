@@ -143,10 +143,15 @@ def test_http2_is_judged_and_refused_stream_by_stream(nginx):
 
 def test_http2_head_and_upload_are_refused_cleanly(nginx):
     server = nginx("limits: { page: { by: address, allow: 0 per 1h } }\n", listen="http2")
-    for extra in (["-I"], ["--data-binary", "x" * 1000]):
-        out = subprocess.run(["curl", "-s", "--http2-prior-knowledge", "-o", "/dev/null", "-w", "%{http_version} %{http_code}",
-                              *extra, f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True, timeout=20)
-        assert (out.returncode, out.stdout) == (0, "2 429")
+    body = server.folder / "upload"
+    body.write_text("x" * 1000)
+    for extra in (["-H", ":method: HEAD"], ["-d", str(body)]):
+        out = subprocess.run(["nghttp", "-v", "-n", *extra, f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True,
+                             timeout=20).stdout
+        assert ":status: 429" in out and "PROTOCOL_ERROR" not in out, out
+    out = subprocess.run(["curl", "-sI", "--http2-prior-knowledge", "-w", "%{http_version} %{http_code}", "-o", "/dev/null",
+                          f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True, timeout=20)
+    assert (out.returncode, out.stdout) == (0, "2 429")
 
 
 def test_drop_closes_without_an_answer(nginx):
@@ -223,8 +228,8 @@ def test_a_forged_challenge_never_reaches_the_application(nginx, headers):
 
 
 def test_mark_and_dry_run_let_everything_through(nginx):
-    for word, keys in (("MARKED", "action: mark"), ("REFUSED_DRY_RUN", "dry_run: true")):
+    for word, decides, keys in (("MARKED", "page", "action: mark"), ("REFUSED_DRY_RUN", "-", "dry_run: true")):
         server = nginx(f"limits: {{ page: {{ by: address, allow: 2 per 1h, {keys} }} }}\n")
         assert server.statuses(4) == [200] * 4
         words = [line.split()[1].split("|")[:2] for line in server.access_log(4)]
-        assert words == [["PASSED", "page"], ["PASSED", "page"], [word, "page"], [word, "page"]]
+        assert words == [["PASSED", decides], ["PASSED", decides], [word, "page"], [word, "page"]]
