@@ -16,7 +16,12 @@
 
 #define NGX_HTTP_DROSSEL_KEY_LEN      128
 #define NGX_HTTP_DROSSEL_METHOD_MAX   16
-#define NGX_HTTP_DROSSEL_LINE_MAX     128
+#define NGX_HTTP_DROSSEL_PATH_MAX     128
+
+/* each byte may become \xHH */
+#define NGX_HTTP_DROSSEL_LINE_LEN                                             \
+    (4 * (NGX_HTTP_DROSSEL_METHOD_MAX + NGX_HTTP_DROSSEL_PATH_MAX) + 1)
+
 #define NGX_HTTP_DROSSEL_HELD_LEN                                             \
     (sizeof(" (and  more in the last  s)") + 2 * NGX_INT64_LEN)
 
@@ -27,6 +32,11 @@ static u_char *ngx_http_drossel_held(u_char *p,
     ngx_http_drossel_budget_t *budget);
 static uint64_t ngx_http_drossel_count(const struct policy *policy,
     const struct drossel_decision *decision);
+static ngx_uint_t ngx_http_drossel_level(
+    const ngx_http_drossel_main_conf_t *mcf,
+    const ngx_http_drossel_ctx_t *ctx);
+static u_char *ngx_http_drossel_request_line(u_char *p,
+    const struct drossel_request *request);
 static u_char *ngx_http_drossel_escape(u_char *p, const char *text,
     size_t size, size_t max);
 static const char *ngx_http_drossel_why(const struct drossel_decision *decision);
@@ -65,8 +75,7 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     u_char                     *p;
     u_char                      wait[NGX_HTTP_DROSSEL_SECONDS_LEN + 1];
     u_char                      held[NGX_HTTP_DROSSEL_HELD_LEN];
-    u_char                      line[4 * (NGX_HTTP_DROSSEL_METHOD_MAX
-                                          + NGX_HTTP_DROSSEL_LINE_MAX) + 1];
+    u_char                      line[NGX_HTTP_DROSSEL_LINE_LEN];
     ngx_log_t                   log;
     ngx_uint_t                  level;
     struct drossel_decision     told;
@@ -76,11 +85,7 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
         return;
     }
 
-    level = mcf->log_level;
-
-    if (ctx->word < NGX_HTTP_DROSSEL_CHALLENGED || ctx->dry_run) {
-        level = ngx_min(level + 1, NGX_LOG_INFO);
-    }
+    level = ngx_http_drossel_level(mcf, ctx);
 
     if (r->connection->log->log_level < level) {
         return;
@@ -106,12 +111,7 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
                                        ? ctx->delay_ns : ctx->wait_ns);
     *p = '\0';
 
-    p = ngx_http_drossel_escape(line, request->method.data,
-                                request->method.size,
-                                NGX_HTTP_DROSSEL_METHOD_MAX);
-    *p++ = ' ';
-    p = ngx_http_drossel_escape(p, request->path.data, request->path.size,
-                                NGX_HTTP_DROSSEL_LINE_MAX);
+    p = ngx_http_drossel_request_line(line, request);
 
     log = *r->connection->log;
     log.handler = NULL;
@@ -126,6 +126,18 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
                   ctx->word == NGX_HTTP_DROSSEL_DELAYED ? "delay" : "wait",
                   wait, (size_t) (p - line), line,
                   ngx_http_drossel_why(decision), held);
+}
+
+
+static ngx_uint_t
+ngx_http_drossel_level(const ngx_http_drossel_main_conf_t *mcf,
+    const ngx_http_drossel_ctx_t *ctx)
+{
+    if (ctx->word < NGX_HTTP_DROSSEL_CHALLENGED || ctx->dry_run) {
+        return ngx_min(mcf->log_level + 1, NGX_LOG_INFO);
+    }
+
+    return mcf->log_level;
 }
 
 
@@ -334,6 +346,18 @@ ngx_http_drossel_count(const struct policy *policy,
     }
 
     return rate->engine.spec.count;
+}
+
+
+static u_char *
+ngx_http_drossel_request_line(u_char *p, const struct drossel_request *request)
+{
+    p = ngx_http_drossel_escape(p, request->method.data, request->method.size,
+                                NGX_HTTP_DROSSEL_METHOD_MAX);
+    *p++ = ' ';
+
+    return ngx_http_drossel_escape(p, request->path.data, request->path.size,
+                                   NGX_HTTP_DROSSEL_PATH_MAX);
 }
 
 
