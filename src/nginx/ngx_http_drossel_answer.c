@@ -147,7 +147,9 @@ ngx_http_drossel_has_error_page(ngx_http_request_t *r, ngx_uint_t status)
 static ngx_int_t
 ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer)
 {
+    u_char       *end;
     ngx_int_t     rc;
+    ngx_str_t    *type;
     ngx_buf_t    *b;
     ngx_chain_t   out;
 
@@ -169,10 +171,14 @@ ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer)
         return ngx_http_send_header(r);
     }
 
-    r->headers_out.content_type.data =
-                                (u_char *) answer->content_type;
-    r->headers_out.content_type.len = ngx_strlen(answer->content_type);
-    r->headers_out.content_type_len = strcspn(answer->content_type, ";");
+    type = &r->headers_out.content_type;
+    type->data = (u_char *) answer->content_type;
+    type->len = ngx_strlen(answer->content_type);
+
+    end = ngx_strlchr(type->data, type->data + type->len, ';');
+
+    r->headers_out.content_type_len = end ? (size_t) (end - type->data)
+                                          : type->len;
     r->headers_out.content_type_lowcase = NULL;
 
     rc = ngx_http_send_header(r);

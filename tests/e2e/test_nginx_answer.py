@@ -37,7 +37,7 @@ def test_quota_numbers_stay_hidden_from_strangers(nginx):
     ("application/json", "json"),
     ("text/html,application/xhtml+xml,*/*;q=0.8", "text/html"),
     ("text/plain", "text/plain"),
-    (None, "text/plain"),
+    (None, "application/problem+json"),
 ])
 def test_the_body_follows_the_accept_field(nginx, accept, kind):
     server = nginx(TWO)
@@ -90,7 +90,7 @@ def test_a_body_of_none_is_no_body(nginx):
 
 
 def test_the_policy_chooses_status_and_json(nginx):
-    server = nginx("answer: { status: 503, body: json, json: '{\"error\":\"slow down\",\"limit\":\"${limit}\"}' }\n" + TWO)
+    server = nginx("answer: { status: 503, reveal: everyone, body: json, json: '{\"error\":\"slow down\",\"limit\":\"${limit}\"}' }\n" + TWO)
     server.statuses(2)
     refused = server.fetch()
     assert refused.status == 503
@@ -132,6 +132,13 @@ def test_a_refused_cross_origin_request_stays_readable(nginx):
     assert "Retry-After" in refused.headers["Access-Control-Expose-Headers"]
 
 
+def test_cors_fields_may_be_added_to_refusals_only(nginx):
+    server = nginx(TWO, http="map $drossel_verdict $cors_origin { REFUSED https://shop.example; }",
+                   server="add_header Access-Control-Allow-Origin $cors_origin always;")
+    answers = [server.fetch() for _ in range(3)]
+    assert [answer.headers.get("Access-Control-Allow-Origin") for answer in answers] == [None, None, "https://shop.example"]
+
+
 def test_http2_is_judged_and_refused_stream_by_stream(nginx):
     server = nginx("limits: { page: { by: address, allow: 3 per 1h } }\n", listen="http2")
     out = subprocess.run(["nghttp", "-v", "-n", "-m", "5", f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True,
@@ -160,6 +167,12 @@ def test_drop_closes_without_an_answer(nginx):
     with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
         server.fetch()
     assert server.access_log(3)[2].startswith("444 DROPPED|page")
+
+
+def test_drop_resets_a_stream_of_http2(nginx):
+    server = nginx("limits: { page: { by: address, allow: 0 per 1h, action: drop } }\n", listen="http2")
+    out = subprocess.run(["nghttp", "-v", "-n", f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True, timeout=20)
+    assert ":status:" not in out.stdout and "recv RST_STREAM" in out.stdout, out.stdout
 
 
 def test_a_delayed_request_waits_and_its_worker_does_not(nginx):

@@ -38,6 +38,13 @@ def test_nginx_t_tells_every_mistake_with_its_place_and_fails(nginx):
     assert not (server.folder / "table").exists()
 
 
+def test_nginx_t_passes_warnings_on(nginx):
+    server = nginx("limits: { page: { by: [address, address], allow: 10 per 1h } }\n", run=False)
+    result = server.test()
+    assert result.returncode == 0
+    assert re.search(rf"\[warn\] \S+ {server.policy}:3:\d+: ", result.stderr), result.stderr
+
+
 def test_nginx_t_leaves_a_running_table_alone(nginx):
     server = nginx(TEN)
     server.statuses(3)
@@ -76,6 +83,19 @@ def test_a_reload_swaps_the_policy_and_keeps_the_counters(nginx):
     server.write_policy(TEN.replace("10 per", "12 per"))
     server.reload()
     assert server.statuses(5) == [200] * 4 + [429]
+
+
+def test_old_policies_let_go_of_the_table(nginx):
+    server = nginx(TEN)
+
+    def mappings():
+        with open(f"/proc/{server.process.pid}/maps", encoding="ascii") as maps:
+            return sum("rw-s" in line for line in maps)
+
+    first = mappings()
+    for _ in range(5):
+        server.reload()
+    assert first > 0 and mappings() == first
 
 
 def test_a_reload_with_a_broken_policy_keeps_the_old_one(nginx):

@@ -69,6 +69,13 @@ def test_blocks_and_bans_are_told_when_they_start_and_while_they_last(nginx):
     assert [line[9] for line in verdicts(server, 2)] == [" block started", " banned"]
 
 
+def test_a_stranger_beside_the_proxy_is_told(nginx):
+    server = nginx("client: { trusted: [192.0.2.1], address_from: X-Forwarded-For, require_trusted: true }\n" + ONE)
+    assert server.fetch().status == 403
+    line, = verdicts(server, 1)
+    assert line[1:4] == ("REFUSED", "-", "127.0.0.1") and line[7] == "never" and line[9] == " not through a trusted proxy"
+
+
 def test_the_level_can_be_chosen(nginx):
     server = nginx(ONE, http="drossel_log_level info;")
     server.statuses(2)
