@@ -39,7 +39,7 @@ def test_nginx_t_tells_every_mistake_with_its_place_and_fails(nginx):
 
 
 def test_nginx_t_passes_warnings_on(nginx):
-    server = nginx("limits: { page: { by: [address, address], allow: 10 per 1h } }\n", run=False)
+    server = nginx("answer: { headers: [ratelimit, ratelimit-draft7] }\n" + TEN, run=False)
     result = server.test()
     assert result.returncode == 0
     assert re.search(rf"\[warn\] \S+ {server.policy}:3:\d+: ", result.stderr), result.stderr
