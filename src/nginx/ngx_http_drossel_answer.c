@@ -235,7 +235,6 @@ ngx_http_drossel_add_challenge(ngx_http_request_t *r, const char *limit)
 void
 ngx_http_drossel_remove_challenge(ngx_http_request_t *r)
 {
-    u_char           *key;
     ngx_uint_t        i;
     ngx_list_t       *list;
     ngx_list_part_t  *part, *prev;
@@ -250,12 +249,7 @@ ngx_http_drossel_remove_challenge(ngx_http_request_t *r)
 
         for (i = 0; i < part->nelts; /* void */ ) {
 
-            key = h[i].lowcase_key;
-
-            if (h[i].key.len != sizeof(ngx_http_drossel_challenge) - 1
-                || ngx_memcmp(key, "drossel", 7) != 0
-                || ngx_memcmp(key + 8, "challenge", 9) != 0)
-            {
+            if (!ngx_http_drossel_is_challenge(&h[i])) {
                 i++;
                 continue;
             }

@@ -149,7 +149,11 @@ def test_two_masters_on_one_table_share_their_counts(nginx):
 def test_a_table_made_by_root_belongs_to_the_workers(nginx):
     if os.geteuid() != 0:
         pytest.skip("only root can give a file away")
-    made = os.stat(nginx(TEN, user="www-data").folder / "table")
+    server = nginx(TEN, user="www-data", workers=2)
+    made = os.stat(server.folder / "table")
+    server.reload()
+    # these workers may not read the site of a test run as root, but they do count
+    assert server.statuses(12)[9:] == [403, 429, 429]
     worker = pwd.getpwnam("www-data")
     assert (made.st_uid, made.st_gid, stat.S_IMODE(made.st_mode)) == (worker.pw_uid, worker.pw_gid, 0o660)
     made = os.stat(nginx(TEN, user=None).folder / "table")
@@ -167,6 +171,24 @@ def test_an_ordinary_user_can_run_it(nginx, tmp_path):
     server.start(prefix=["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"])
     assert server.statuses(11) == [200] * 10 + [429]
     assert os.stat(server.folder / "table").st_uid == pwd.getpwnam("nobody").pw_uid
+
+
+@pytest.mark.parametrize("size", [0, 4096, 70000])
+def test_a_table_cut_off_under_a_running_nginx_fails_no_request(nginx, size):
+    server = nginx(TEN, workers=2)
+    server.statuses(3)
+    workers = server.workers()
+    os.truncate(server.folder / "table", size)
+    assert set(server.statuses(8)) <= {200, 429}
+    assert server.workers() == workers and not server.lines("exited on signal")
+    server.process.send_signal(signal.SIGHUP)
+    end = time.monotonic() + 10
+    while not server.lines("[emerg]"):
+        assert time.monotonic() < end, "a table that was cut off is an error"
+        time.sleep(0.01)
+    (server.folder / "table").unlink()
+    server.reload()
+    assert server.statuses(11) == [200] * 10 + [429]
 
 
 def test_a_worker_killed_under_load_harms_nothing(nginx):

@@ -128,6 +128,14 @@ def test_visitors_who_share_their_proxys_key_are_told_once_and_loudly(nginx, hea
     assert f"client: {{trusted: [127.0.0.1], address_from: {header}}}" in lines[0] and str(server.policy) in lines[0]
 
 
+def test_of_several_headers_the_one_that_proxies_append_to_is_named(nginx):
+    server = nginx(WATCHED)
+    for number in range(60):
+        server.fetch(headers={"CF-Connecting-IP": f"192.0.2.{number}", "X-Forwarded-For": f"203.0.113.{number}",
+                              "X-Real-IP": f"198.51.100.{number}"})
+    assert "address_from: X-Forwarded-For}" in server.lines("ALL VISITORS SHARE ONE KEY")[0]
+
+
 def test_no_such_warning_when_the_setting_is_there_or_the_header_is_steady(nginx):
     server = nginx("client: { trusted: [127.0.0.1], address_from: X-Forwarded-For }\n" + WATCHED)
     for number in range(120):
