@@ -166,6 +166,11 @@ struct drossel_decision {
     uint32_t quota_count;
     enum drossel_verdict dry_run_verdict;   /* the strictest verdict that a dry run suppressed */
     uint64_t dry_run_wait_ns;               /* the longest wait among them */
+    /* Of the limit that was the strictest of them, if dry_run_verdict is not DROSSEL_ALLOW: */
+    uint32_t dry_run_limit;                 /* its index */
+    const char *dry_run_limit_name;
+    uint64_t dry_run_used;                  /* charges in its window */
+    uint64_t dry_run_delay_ns;
     const char *dry_run[DROSSEL_DRY_RUNS];
     struct drossel_quota quota[DROSSEL_QUOTAS];
 };

@@ -35,6 +35,20 @@ static void check_client(struct reading *reading)
                 "proxy; name the header that tells them apart, as address_from: X-Forwarded-For");
 }
 
+static bool is_hex(char byte)
+{
+    return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'f') || (byte >= 'A' && byte <= 'F');
+}
+
+/* %41: decoded before, so that the text itself hardly ever stands in a path. */
+static bool has_escape(struct drossel_text path)
+{
+    for (size_t i = 0; i + 2 < path.size; i++)
+        if (path.data[i] == '%' && is_hex(path.data[i + 1]) && is_hex(path.data[i + 2]))
+            return true;
+    return false;
+}
+
 /* Why no request has such a path, or NULL.  Paths are compared decoded, normalised, and without the query string. */
 static const char *path_fault(struct drossel_text path, bool from_start)
 {
@@ -42,6 +56,8 @@ static const char *path_fault(struct drossel_text path, bool from_start)
         return "does not begin with /";
     if (memchr(path.data, '?', path.size) != NULL)
         return "has a query string, which is cut off before";
+    if (has_escape(path))
+        return "is escaped, and paths are decoded before";
     if (memmem(path.data, path.size, "//", 2) != NULL)
         return "has two slashes in a row, which are made one before";
     if (memmem(path.data, path.size, "/./", 3) != NULL || memmem(path.data, path.size, "/../", 4) != NULL)
@@ -75,15 +91,13 @@ static void check_exempt(struct reading *reading)
                     "every path begins with /, so that all requests are exempt and no limit can "
                     "ever refuse; write a longer one");
         else if (fault != NULL)
-            warn_at(reading, &paths[i].place,
-                    "no request is exempt by it: \"%s\" %s; write the path as it is after that",
+            warn_at(reading, &paths[i].place, "no request is exempt by it: \"%s\" %s; write it as requests have it",
                     quotable(reading->arena, paths[i].text), fault);
     }
     for (size_t i = 0; i < reading->exempt_methods.count; i++)
         if (is_lower_method(methods[i].text))
             warn_at(reading, &methods[i].place,
-                    "no request is exempt by it: methods are in upper case, \"%s\" is not; write "
-                    "it so",
+                    "no request is exempt by it: methods are in upper case, \"%s\" is not; write it so",
                     quotable(reading->arena, methods[i].text));
 }
 
@@ -138,7 +152,7 @@ static void check_values(struct reading *reading, struct class *class, const str
             continue;
         faulty++;
         warn_at(reading, &condition->places[i],
-                "no request can be in class \"%s\" by it: \"%s\" %s; write it as it is then", class->name,
+                "no request can be in class \"%s\" by it: \"%s\" %s; write it as requests have it", class->name,
                 quotable(reading->arena, condition->values[i]), fault);
     }
     class->impossible = class->impossible || faulty == condition->count;
