@@ -151,12 +151,16 @@ static bool is_exposed(const struct http_fields_input *input)
 
 static void put_sf_string(struct http_writer *writer, struct drossel_text text)
 {
+    size_t begun = 0; /* of the run without escapes */
     http_put(writer, "\"", 1);
     for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] == '"' || text.data[i] == '\\')
-            http_put(writer, "\\", 1);
-        http_put(writer, &text.data[i], 1);
+        if (text.data[i] != '"' && text.data[i] != '\\')
+            continue;
+        http_put(writer, text.data + begun, i - begun);
+        http_put(writer, "\\", 1);
+        begun = i;
     }
+    http_put(writer, text.data + begun, text.size - begun);
     http_put(writer, "\"", 1);
 }
 
@@ -294,7 +298,7 @@ static void list_fields(const struct http_fields_input *input, struct output *ou
     }
     finish(out, "RateLimit-Policy", mark);
     mark = out->writer->size;
-    for (size_t i = 0; i < at_most(input->limit_count); i++) {
+    for (size_t i = 0; i < (input->closest ? input->limit_count : at_most(input->limit_count)); i++) {
         if (input->closest && i != closest)
             continue;
         http_put_string(out->writer, out->writer->size == mark ? "" : ", ");

@@ -121,8 +121,8 @@ struct http_field_list {
 };
 
 /* Appends to `list` the fields of an answer that the server owns: on a denial Cache-Control and Retry-After, and the
- * fields of the profile.  A field whose name is in the list already is left out.  Values go into `writer`; a field that does not fit
- * there is left out whole.  NULL, or what is wrong (static text), with nothing appended: a name that is no
+ * fields of the profile.  A field whose name is in the list already is left out.  Values go into `writer`; a field that
+ * does not fit there is left out whole.  NULL, or what is wrong (static text), with nothing appended: a name that is no
  * String, a number that is no Integer, a window of 0. */
 const char *http_fields_format(const struct http_fields_input *input, struct http_field_list *list,
                                struct http_writer *writer);

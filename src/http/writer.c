@@ -5,12 +5,13 @@
 
 void http_put(struct http_writer *writer, const char *data, size_t size)
 {
+    if (size == 0)
+        return;
     if (writer->full || size > writer->cap - writer->size) {
         writer->full = true;
         return;
     }
-    if (size > 0)
-        memcpy(writer->data + writer->size, data, size);
+    memcpy(writer->data + writer->size, data, size);
     writer->size += size;
 }
 
@@ -35,21 +36,30 @@ void http_put_number(struct http_writer *writer, uint64_t number)
     http_put(writer, digits + at, sizeof digits - at);
 }
 
-void http_put_json(struct http_writer *writer, struct drossel_text text)
+static void put_escape(struct http_writer *writer, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
+    const char escape[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
+    const char quoted[2] = { '\\', (char)c };
+    if (c == '"' || c == '\\')
+        http_put(writer, quoted, sizeof quoted);
+    else
+        http_put(writer, escape, sizeof escape);
+}
+
+void http_put_json(struct http_writer *writer, struct drossel_text text)
+{
+    size_t begun = 0; /* of the run without escapes */
     for (size_t i = 0; i < text.size; i++) {
         unsigned char c = (unsigned char)text.data[i];
-        if (c == '"' || c == '\\') {
-            const char escape[2] = { '\\', (char)c };
-            http_put(writer, escape, 2);
-        } else if (c < 0x20 || c >= 0x7f) {
-            const char escape[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
-            http_put(writer, escape, 6);
-        } else {
-            http_put(writer, &text.data[i], 1);
-        }
+        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\')
+            continue;
+        http_put(writer, text.data + begun, i - begun);
+        put_escape(writer, c);
+        begun = i + 1;
     }
+    if (begun < text.size)
+        http_put(writer, text.data + begun, text.size - begun);
 }
 
 void http_rewind(struct http_writer *writer, size_t mark)
