@@ -116,7 +116,10 @@ class Nginx:
         self.config.write_text(CONFIG.format(folder=self.folder, port=self.port, **values))
 
     def command(self, *arguments):
-        return ["nginx", "-p", str(self.folder), "-c", str(self.config), *arguments]
+        # for modules built with a sanitizer (-Dnginx=enabled): its libraries come before those of nginx
+        preload = os.environ.get("DROSSEL_NGINX_PRELOAD")
+        prefix = ["env", f"LD_PRELOAD={preload}"] if preload else []
+        return [*prefix, "nginx", "-p", str(self.folder), "-c", str(self.config), *arguments]
 
     def test(self):
         return subprocess.run(self.command("-t"), capture_output=True, text=True, timeout=30)
