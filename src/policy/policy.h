@@ -74,6 +74,10 @@ struct policy_limit {
     const struct http_answer_rules *answer;      /* never NULL */
     enum policy_outage on_outage;
     uint64_t deadline_ns;
+    bool failures;                   /* `N failures per T`: charged on arrival, given back if the outcome is no failure */
+    bool reset_on_success;           /* a success clears this key */
+    bool needs_body;                 /* its key has an account that may stand in the body of the request */
+    uint64_t hold_ns;                /* with failures: how long a request waits for charges with an open outcome; 0: not */
     const uint32_t *positive, *negative;         /* classes that must hold, and must not */
     uint32_t positive_count, negative_count;
 };
@@ -84,6 +88,14 @@ enum policy_source_kind { POLICY_FROM_HEADER, POLICY_FROM_COOKIE, POLICY_FROM_BA
 struct policy_source {
     enum policy_source_kind kind;
     struct drossel_text name;        /* header in lower case, cookie name, form field, dotted JSON path */
+};
+
+/* What counts as a failure, or as a success: a status, or a response header of the application (then statuses count for
+ * nothing).  Failure is looked at first. */
+struct policy_outcome {
+    uint64_t status[16];             /* a bit for each status below 1024 */
+    struct drossel_text header;      /* lower case; size 0: by status */
+    struct drossel_text value;       /* compared without case */
 };
 
 struct policy {
@@ -98,6 +110,12 @@ struct policy {
     uint8_t ipv6_prefix;             /* 1..128, 64 by default */
     const struct policy_source *token_from, *account_from;
     uint32_t token_from_count, account_from_count;
+    uint64_t body_cap;               /* client.body_cap: bytes of a body that are looked at; 65536 by default */
+    /* outcomes: */
+    struct policy_outcome failure, success;
+    bool has_failures;               /* some limit counts failures */
+    /* secret_file: */
+    struct drossel_text secret;      /* its bytes, at least 16; size 0: none */
     /* exempt: (looked up by policy_exempt) and classes: */
     uint32_t class_count;
     const char *const *class_names;
