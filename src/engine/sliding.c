@@ -260,6 +260,7 @@ void sliding_judge(const struct engine_state *state, const struct engine_limit *
     uint64_t delay_ns = queued ? at_ns - now_ns : 0;
     bool fits = cost == 0 || window.charges + cost <= limit_count;
 
+    verdict->kept = (uint8_t)window.closed;
     verdict->allowed = fits && delay_ns <= limit->spec.period_ns;
     verdict->delay_ns = verdict->allowed ? delay_ns : 0;
     verdict->used = window.charges + (verdict->allowed ? cost : 0);
@@ -280,11 +281,12 @@ void sliding_judge(const struct engine_state *state, const struct engine_limit *
                             : time_without(state, limit, &window, window.charges + cost - limit_count) - now_ns;
 }
 
-void sliding_charge_at(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t at_ns)
+/* Charges at `at_ns`, where the newest `kept` closed stamps are in the window. */
+static void charge_on(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t at_ns,
+                      unsigned kept)
 {
-    struct window window = window_at(state, limit, at_ns);
-    if (closed_count(state) != window.closed)
-        closed_count_set(state, window.closed);
+    if (closed_count(state) != kept)
+        closed_count_set(state, kept);
     if (!is_open_live(state, limit, at_ns))
         state->tally = 0;
     while (cost > 0) {
@@ -301,11 +303,17 @@ void sliding_charge_at(struct engine_state *state, const struct engine_limit *li
     }
 }
 
+void sliding_charge_at(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t at_ns)
+{
+    struct window window = window_at(state, limit, at_ns);
+    charge_on(state, limit, cost, at_ns, window.closed);
+}
+
 void sliding_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                     struct engine_verdict *verdict)
 {
     uint64_t at_ns = turn_of(state, limit, cost, effective_time(state, now_ns));
-    sliding_charge_at(state, limit, cost, at_ns);
+    charge_on(state, limit, cost, at_ns, (unsigned)engine_min(verdict->kept, closed_count(state)));
     verdict->mark = at_ns;
 }
 
