@@ -323,18 +323,18 @@ static void prepare(const struct limiter *limiter, const struct drossel_request 
     struct client client = client_of(limiter, request);
     way->facts = (struct policy_facts){ request->method, request->host, request->path, request, request->door };
     way->reason = client.reason;
-    way->untrusted = policy->require_trusted && !client.peer_trusted;
-    way->exempt = !way->untrusted && policy_exempt(policy, &client.address, &way->facts) != POLICY_NOT_EXEMPT;
     way->charges.count = 0;
     subject_begin(&way->finder, policy, table_secret(limiter->table), request, &client.address);
-    if (way->untrusted || way->exempt)
-        return;
     struct policy_class_set classes;
     uint32_t matched[LIMITER_CHARGES];
     uint32_t count = policy_match(policy, &way->facts, &classes, matched, LIMITER_CHARGES);
     for (uint32_t i = 0; i < count && i < LIMITER_CHARGES; i++)
         add_limit(limiter, &way->finder, matched[i], &classes, &way->charges);
     way->is_crowded = count > LIMITER_CHARGES || way->charges.count > way->charges.cap;
+    /* Last, though it may make all of the above idle: by now the keys' lines are on their way from memory, and long lists
+     * of networks are looked through meanwhile. */
+    way->untrusted = policy->require_trusted && !client.peer_trusted;
+    way->exempt = !way->untrusted && policy_exempt(policy, &client.address, &way->facts) != POLICY_NOT_EXEMPT;
 }
 
 /* From the charges to the decision. */

@@ -116,6 +116,14 @@ INLINED enum outcome judge_all(struct store_batch *batch, uint32_t count)
     return outcome;
 }
 
+INLINED bool has_absent(const struct store_batch *batch, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_held(&batch->hold[i]))
+            return true;
+    return false;
+}
+
 static void set_name(struct table *table, const struct store_batch *batch, uint32_t i)
 {
     if (batch->name == NULL || !table_has_names(table))
@@ -207,7 +215,7 @@ INLINED enum outcome try_charge(struct table *table, struct store_batch *batch, 
     if (take_all(table, batch, count, ticket) == AGAIN)
         return AGAIN;
     enum outcome outcome = judge_all(batch, count);
-    if (outcome == ADMITTED && insert_absent(table, batch, ticket) == AGAIN)
+    if (outcome == ADMITTED && has_absent(batch, count) && insert_absent(table, batch, ticket) == AGAIN)
         return AGAIN;
     if (count > 1 && !holds_all(table, batch, count)) {
         drop_all(table, batch, count);
