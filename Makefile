@@ -12,7 +12,8 @@ PACKAGES = $(BUILD_PACKAGES) $(TEST_PACKAGES)
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) $(QUIET)
-	@mkdir -p $(BUILD)/nginx && cp -p $(BUILD)/src/nginx/*.so $(BUILD)/nginx/
+	@mkdir -p $(BUILD)/nginx && for module in $(BUILD)/src/nginx/*.so; do \
+		[ ! -e "$$module" ] || cp -p --remove-destination "$$module" $(BUILD)/nginx/; done  # a running nginx keeps its own
 
 $(BUILD)/build.ninja:
 	meson setup $(BUILD) $(SETUP)

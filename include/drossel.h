@@ -166,6 +166,11 @@ struct drossel_decision {
     uint32_t quota_count;
     enum drossel_verdict dry_run_verdict;   /* the strictest verdict that a dry run suppressed */
     uint64_t dry_run_wait_ns;               /* the longest wait among them */
+    /* Of the limit that was the strictest of them, if dry_run_verdict is not DROSSEL_ALLOW: */
+    uint32_t dry_run_limit;                 /* its index */
+    const char *dry_run_limit_name;
+    uint64_t dry_run_used;                  /* charges in its window */
+    uint64_t dry_run_delay_ns;
     const char *dry_run[DROSSEL_DRY_RUNS];
     struct drossel_quota quota[DROSSEL_QUOTAS];
 };
@@ -219,6 +224,7 @@ struct drossel_wait_rules {      /* zero for the defaults */
     double cap_s;                /* backoff: 60 */
     double max_sleep_s;          /* longer waits are deferred: 600 */
     bool legacy_x_ratelimit;     /* read X-RateLimit-Reset too */
+    bool draft_12;               /* the server's RateLimit fields have the parameters of draft 12, `a` and `w` */
 };
 
 enum drossel_wait_action {
@@ -242,7 +248,11 @@ struct drossel_response {        /* what the client received */
     unsigned attempt;            /* 0: the first failure */
 };
 
-/* How long to wait before the next attempt (RFC 9110 section 10.2.3, RFC 6585, draft-ietf-httpapi-ratelimit-headers). */
+/* How long to wait before the next attempt (RFC 9110 section 10.2.3, RFC 6585, draft-ietf-httpapi-ratelimit-headers).
+ * Retry-After counts on 429, 503 and 3xx.  Without it, RateLimit fields with nothing left count on every status, unless
+ * the response comes from a cache.  Without either, 429 and 503 back off with full jitter; what to do about other
+ * failures is the caller's judgement, as are how often to try and whether the request may be repeated at all.
+ * `rules` may be NULL. */
 DROSSEL_API struct drossel_wait drossel_client_wait(const struct drossel_response *response,
                                                     const struct drossel_wait_rules *rules);
 

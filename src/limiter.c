@@ -139,7 +139,7 @@ uint64_t limiter_banned_until(const struct limiter *limiter, const struct drosse
 
 /* ---- from facts to charges ---- */
 
-static uint64_t times(uint64_t cost, uint64_t extra)
+uint64_t limiter_times(uint64_t cost, uint64_t extra)
 {
     if (extra == DROSSEL_ASK)
         return 0;
@@ -188,7 +188,7 @@ static void add_limit(const struct limiter *limiter, struct subject_finder *find
         first = override->first_rate;
         count = override->rate_count;
     }
-    uint64_t cost = times(policy_cost_of(limit, classes), finder->request->extra_cost);
+    uint64_t cost = limiter_times(policy_cost_of(limit, classes), finder->request->extra_cost);
     for (uint32_t rate = first; rate < first + count; rate++, charges->count++) {
         if (charges->count >= charges->cap)
             continue;

@@ -61,6 +61,7 @@ void limiter_explain(struct limiter *limiter, const struct drossel_request *requ
         explained->missing = subject_missing(&finder, limit->subject);
         return;
     }
+    memcpy(explained->key_hash, hash.half, sizeof explained->key_hash);
     subject_format(&finder, limit->subject, explained->key, sizeof explained->key);
     const struct policy_override *override = subject_override(&finder, limit);
     explained->overridden = override != NULL;
@@ -70,7 +71,7 @@ void limiter_explain(struct limiter *limiter, const struct drossel_request *requ
     }
     uint32_t first = override != NULL ? override->first_rate : limit->first_rate;
     uint32_t count = override != NULL ? override->rate_count : limit->rate_count;
-    explained->cost = policy_cost_of(limit, &classes);
+    explained->cost = limiter_times(policy_cost_of(limit, &classes), request->extra_cost);
     for (uint32_t i = 0; i < count && i < 8; i++, explained->rate_count++) {
         explained->rate[i] = &policy->rates[first + i];
         judge_now(limiter, &hash, first + i, explained->cost, request->now_ns, &explained->verdict[i]);

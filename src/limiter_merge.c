@@ -30,11 +30,17 @@ static uint64_t weight_of(enum drossel_verdict kind, const struct engine_verdict
     return kind == DROSSEL_DELAY ? verdict->delay_ns : verdict->wait_ns;
 }
 
-static void add_dry_run(const struct policy_limit *limit, enum drossel_verdict kind, const struct engine_verdict *verdict,
-                        struct drossel_decision *decision)
+static void add_dry_run(const struct policy *policy, uint32_t index, enum drossel_verdict kind,
+                        const struct engine_verdict *verdict, struct drossel_decision *decision)
 {
-    if (kind > decision->dry_run_verdict)
+    const struct policy_limit *limit = &policy->limits[index];
+    if (kind > decision->dry_run_verdict) {
         decision->dry_run_verdict = kind;
+        decision->dry_run_limit = index;
+        decision->dry_run_limit_name = limit->name;
+        decision->dry_run_used = verdict->used;
+        decision->dry_run_delay_ns = verdict->delay_ns;
+    }
     if (kind < DROSSEL_REFUSE)
         return;
     if (verdict->wait_ns > decision->dry_run_wait_ns)
@@ -105,7 +111,7 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
         const struct policy_limit *limit = &policy->limits[policy->rates[rate[i]].limit];
         enum drossel_verdict kind = verdict_of(limit, verdict);
         if (limit->dry_run) {
-            add_dry_run(limit, kind, verdict, decision);
+            add_dry_run(policy, policy->rates[rate[i]].limit, kind, verdict, decision);
             continue;
         }
         decision->started_block |= verdict->started_block;

@@ -27,4 +27,7 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
 /* End of the ban of a counted address, or 0. */
 uint64_t limiter_banned_until(const struct limiter *limiter, const struct drossel_address *counted, uint64_t now_ns);
 
+/* What a request spends that costs `cost` and is told to cost `extra` times as much (drossel_request.extra_cost). */
+uint64_t limiter_times(uint64_t cost, uint64_t extra);
+
 #endif

@@ -9,8 +9,8 @@
 
 #define SLOTS_LEAST 64
 
-/* Keyed, as the texts come from whoever wrote the log: nobody shall make them collide. */
-static uint64_t hash_of(const char *text, size_t size)
+/* Keyed, as the keys come from whoever wrote the log: nobody shall make them collide. */
+static uint64_t hash_of(const void *id, size_t size)
 {
     static unsigned char secret[crypto_shorthash_KEYBYTES];
     static bool made;
@@ -20,17 +20,17 @@ static uint64_t hash_of(const char *text, size_t size)
         randombytes_buf(secret, sizeof secret);
         made = true;
     }
-    crypto_shorthash(out, (const unsigned char *)text, size, secret);
+    crypto_shorthash(out, id, size, secret);
     memcpy(&hash, out, sizeof hash);
     return hash;
 }
 
-static size_t free_slot(const struct census *census, const char *text, size_t size)
+static size_t free_slot(const struct census *census, const void *id, size_t size)
 {
-    size_t mask = census->slots - 1, at = (size_t)hash_of(text, size) & mask;
+    size_t mask = census->slots - 1, at = (size_t)hash_of(id, size) & mask;
     while (census->slot[at] != 0) {
-        const char *other = census->entry[census->slot[at] - 1]->text;
-        if (strncmp(other, text, size) == 0 && other[size] == '\0')
+        const struct census_entry *other = census->entry[census->slot[at] - 1];
+        if (other->id_size == size && memcmp(other->id, id, size) == 0)
             break;
         at = (at + 1) & mask;
     }
@@ -46,7 +46,7 @@ static bool rehash(struct census *census)
     census->slot = slot;
     census->slots = slots;
     for (size_t i = 0; i < census->count; i++)
-        slot[free_slot(census, census->entry[i]->text, strlen(census->entry[i]->text))] = (uint32_t)i + 1;
+        slot[free_slot(census, census->entry[i]->id, census->entry[i]->id_size)] = (uint32_t)i + 1;
     free(old);
     return true;
 }
@@ -62,32 +62,41 @@ static bool grow(struct census *census)
     return true;
 }
 
-static struct census_entry *insert(struct census *census, const char *text, size_t size)
+static void release_entry(struct census_entry *entry)
+{
+    free(entry->label);
+    free(entry->id);
+    free(entry->time);
+    free(entry);
+}
+
+static struct census_entry *insert(struct census *census, const void *id, size_t size, const char *label)
 {
     struct census_entry *entry = calloc(1, sizeof *entry);
-    if (entry == NULL || (entry->text = malloc(size + 1)) == NULL) {
-        free(entry);
+    if (entry == NULL)
+        return NULL;
+    entry->label = strdup(label);
+    entry->id = malloc(size);
+    if (entry->label == NULL || entry->id == NULL) {
+        release_entry(entry);
         return NULL;
     }
-    memcpy(entry->text, text, size);
-    entry->text[size] = '\0';
+    memcpy(entry->id, id, size);
+    entry->id_size = size;
     census->entry[census->count++] = entry;
     return entry;
 }
 
-struct census_entry *census_find(struct census *census, const char *text, size_t size)
+struct census_entry *census_find(struct census *census, const void *id, size_t id_size, const char *label)
 {
-    const char *nul = memchr(text, '\0', size);
-    if (nul != NULL)
-        size = (size_t)(nul - text);
     if (census->count >= census->slots / 2 && !rehash(census))
         return NULL;
-    size_t at = free_slot(census, text, size);
+    size_t at = free_slot(census, id, id_size);
     if (census->slot[at] != 0)
         return census->entry[census->slot[at] - 1];
     if ((census->count == census->cap && !grow(census)) || census->count == UINT32_MAX - 1)
         return NULL;
-    struct census_entry *entry = insert(census, text, size);
+    struct census_entry *entry = insert(census, id, id_size, label);
     if (entry != NULL)
         census->slot[at] = (uint32_t)census->count;
     return entry;
@@ -133,7 +142,7 @@ static int compare(const struct census_entry *left, const struct census_entry *r
         return left->refused > right->refused ? -1 : 1;
     if (left->requests != right->requests)
         return left->requests > right->requests ? -1 : 1;
-    return strcmp(left->text, right->text);
+    return strcmp(left->label, right->label);
 }
 
 size_t census_top(const struct census *census, const struct census_entry **top, size_t cap)
@@ -152,11 +161,8 @@ size_t census_top(const struct census *census, const struct census_entry **top, 
 
 void census_release(struct census *census)
 {
-    for (size_t i = 0; i < census->count; i++) {
-        free(census->entry[i]->text);
-        free(census->entry[i]->time);
-        free(census->entry[i]);
-    }
+    for (size_t i = 0; i < census->count; i++)
+        release_entry(census->entry[i]);
     free(census->entry);
     free(census->slot);
     *census = (struct census){ 0 };

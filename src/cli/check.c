@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "policy/policy.h"
 
@@ -18,13 +17,6 @@ static const struct cli_option options[] = {
     { NULL, CLI_FLAG, 0, NULL, NULL },
 };
 
-static void print_lines(FILE *out, const char *text)
-{
-    size_t size = text != NULL ? strlen(text) : 0;
-    if (size > 0)
-        fprintf(out, "%s%s", text, text[size - 1] == '\n' ? "" : "\n");
-}
-
 static int run_check(int argc, char **argv)
 {
     struct check_values values = { 0 };
@@ -33,9 +25,9 @@ static int run_check(int argc, char **argv)
     if (!cli_parse(&cli_check, argc, argv, &values, &operand, &count, &code))
         return code;
     struct policy *policy = policy_open(operand[0], &mistakes, &warnings);
-    print_lines(stdout, warnings);
+    cli_print_lines(stdout, warnings);
     fflush(stdout);
-    print_lines(stderr, mistakes);
+    cli_print_lines(stderr, mistakes);
     if (policy != NULL && !values.quiet) {
         if (warnings != NULL)
             putchar('\n');

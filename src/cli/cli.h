@@ -13,12 +13,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum cli_exit { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
-/* Values of an option that may be given several times; points into argv. */
+#define CLI_LIST_MOST 256
+
+/* Values of an option that may be given several times; they point into argv. */
 struct cli_list {
-    const char **item; /* malloc'ed; freed by the end of the process */
+    const char *item[CLI_LIST_MOST];
     size_t count;
 };
 
@@ -69,6 +72,9 @@ const char *cli_nearest(const char *word, const char *const *words, size_t count
 void cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, for a wrong usage of a command: adds where its help is.  Returns CLI_USAGE. */
 int cli_misuse(const struct cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints lines, each ended by one newline however the text ends; nothing for NULL. */
+void cli_print_lines(FILE *out, const char *text);
 
 /* Waits and durations as a person reads them: `47 s`, `1.5 s`, `3 min 20 s`, `2 h 5 min`, `never`.  Returns out. */
 const char *cli_wait_format(uint64_t ns, char *out, size_t cap);

@@ -4,6 +4,7 @@
 #include "cli/event_line.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -172,7 +173,7 @@ static bool read_numbers(struct reading *reading)
     long long status = 0, cost = 1;
     uint64_t settle_ns = 0;
     const json_t *settle = json_object_get(reading->line, "settle_at");
-    if (!read_number(reading, "status", 100, 599, &status) || !read_number(reading, "cost", 0, 1000000000000, &cost))
+    if (!read_number(reading, "status", 100, 599, &status) || !read_number(reading, "cost", 0, LLONG_MAX, &cost))
         return false;
     if (settle != NULL && (!time_of(settle, &settle_ns) || settle_ns < reading->event->t_ns))
         return wrong(reading, "\"settle_at\" is no time from \"t\" on; write when the outcome arrived, like \"t\"");

@@ -14,7 +14,6 @@
 #include "cli/live.h"
 #include "limiter.h"
 
-#define HEADERS_MAX 256
 #define PATH_BYTES 8192
 
 struct explain_values {
@@ -45,7 +44,7 @@ static const struct cli_option options[] = {
 /* What is asked: the request, and the memory that its texts live in. */
 struct question {
     struct drossel_request request;
-    struct drossel_header header[HEADERS_MAX];
+    struct drossel_header header[CLI_LIST_MOST];
     char path[PATH_BYTES];
 };
 
@@ -71,8 +70,6 @@ static bool parse_header(const char *line, struct drossel_header *header)
 
 static int take_headers(const struct cli_list *list, struct question *question)
 {
-    if (list->count > HEADERS_MAX)
-        return cli_misuse(&cli_explain, "%zu headers; at most %d", list->count, HEADERS_MAX);
     for (size_t i = 0; i < list->count; i++) {
         if (!parse_header(list->item[i], &question->header[i]))
             return cli_misuse(&cli_explain, "--header '%s': write 'Name: value'", list->item[i]);
@@ -221,7 +218,7 @@ static int run_explain(int argc, char **argv)
     code = take_question(&values, operand[1], &question);
     if (code != CLI_DONE)
         return code;
-    struct policy *policy = live_policy(operand[0]);
+    struct policy *policy = live_policy(operand[0], false);
     if (policy == NULL)
         return CLI_FAILED;
     code = explain(&values, policy, &question);

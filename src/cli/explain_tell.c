@@ -193,6 +193,18 @@ static void print_outcome(const struct outcome *outcome, const struct drossel_de
         printf("%*sa limit in dry run would have said: %s\n", LABEL, "", drossel_verdict_name(outcome->suppressed));
 }
 
+static void tell_limits(struct limiter *limiter, const struct drossel_request *request,
+                        const struct policy_class_set *classes, struct outcome *outcome)
+{
+    const struct policy *policy = limiter_policy(limiter);
+    puts("limits");
+    for (uint32_t i = 0; i < policy->limit_count; i++) {
+        struct limiter_explained said;
+        limiter_explain(limiter, request, i, &said);
+        print_limit(policy, &said, classes, outcome);
+    }
+}
+
 void explain_tell(struct limiter *limiter, const struct drossel_request *request,
                   const struct drossel_decision *decision)
 {
@@ -206,12 +218,9 @@ void explain_tell(struct limiter *limiter, const struct drossel_request *request
     print_exempt(policy, &facts, decision);
     policy_match(policy, &facts, &classes, NULL, 0);
     print_classes(policy, &classes);
-    puts("limits");
-    for (uint32_t i = 0; i < policy->limit_count; i++) {
-        struct limiter_explained said = { 0 };
-        limiter_explain(limiter, request, i, &said);
-        said.limit = i;
-        print_limit(policy, &said, &classes, &outcome);
-    }
+    if (decision->exempt || decision->banned || decision->untrusted)
+        puts("limits     not asked");
+    else
+        tell_limits(limiter, request, &classes, &outcome);
     print_outcome(&outcome, decision);
 }

@@ -5,8 +5,6 @@
 
 #include <getopt.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define OPTIONS_MAX 24
@@ -126,10 +124,8 @@ static bool store_value(const struct cli_option *option, void *values, const cha
         return true;
     }
     struct cli_list *list = (struct cli_list *)(void *)field;
-    const char **grown = realloc(list->item, (list->count + 1) * sizeof *grown);
-    if (grown == NULL)
+    if (list->count == CLI_LIST_MOST)
         return false;
-    list->item = grown;
     list->item[list->count++] = text;
     return true;
 }
@@ -162,8 +158,7 @@ bool cli_parse(const struct cli_command *command, int argc, char **argv, void *v
             return false;
         }
         if (!store_value(&command->options[found - 1], values, optarg)) {
-            cli_complain("no memory for the options");
-            *code = CLI_FAILED;
+            *code = cli_misuse(command, "--%s more than %d times", command->options[found - 1].name, CLI_LIST_MOST);
             return false;
         }
     }
@@ -186,6 +181,13 @@ void cli_print_help(const struct cli_command *command)
         print_option(command->options[i].name, command->options[i].argument, command->options[i].help);
     print_option("help", NULL, "this text");
     printf("\nThe whole story: man drossel-%s\n", command->name);
+}
+
+void cli_print_lines(FILE *out, const char *text)
+{
+    size_t size = text != NULL ? strlen(text) : 0;
+    if (size > 0)
+        fprintf(out, "%s%s", text, text[size - 1] == '\n' ? "" : "\n");
 }
 
 static const char *two_units(uint64_t total_s, char *out, size_t cap)

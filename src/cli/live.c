@@ -12,15 +12,17 @@
 #define PATH_BYTES 4096
 #define NAMES_MAX 256
 
-struct policy *live_policy(const char *path)
+struct policy *live_policy(const char *path, bool warn)
 {
-    char *mistakes = NULL;
-    struct policy *policy = policy_open(path, &mistakes, NULL);
-    if (policy == NULL) {
-        fflush(stdout);
-        fprintf(stderr, "%s\n", mistakes != NULL ? mistakes : "the policy cannot be opened");
-    }
+    char *mistakes = NULL, *warnings = NULL;
+    struct policy *policy = policy_open(path, &mistakes, &warnings);
+    fflush(stdout);
+    if (warn)
+        cli_print_lines(stderr, warnings);
+    if (policy == NULL)
+        cli_print_lines(stderr, mistakes != NULL ? mistakes : "the policy cannot be opened");
     free(mistakes);
+    free(warnings);
     return policy;
 }
 
@@ -35,7 +37,7 @@ struct table *live_open(const struct live_place *place)
 {
     char path[PATH_BYTES], error[1024] = "";
     struct policy *policy = NULL;
-    if (place->policy != NULL && (policy = live_policy(place->policy)) == NULL)
+    if (place->policy != NULL && (policy = live_policy(place->policy, false)) == NULL)
         return NULL;
     bool found = place->table != NULL ? (size_t)snprintf(path, sizeof path, "%s", place->table) < sizeof path
                                       : live_path(policy, path, sizeof path);

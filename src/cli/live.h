@@ -22,8 +22,9 @@ struct live_place {
 /* Opens the table that exists there, whatever its size.  NULL after having told why. */
 struct table *live_open(const struct live_place *place);
 
-/* Opens a policy; NULL after having printed its mistakes.  Warnings are left to `drossel check`. */
-struct policy *live_policy(const char *path);
+/* Opens a policy; NULL after having printed its mistakes.  Warnings are printed on demand: where the policy is put in force,
+ * not where it is only asked. */
+struct policy *live_policy(const char *path, bool warn);
 
 /* Writes the path that the policy's table has (its own or this user's default).  False if there is none. */
 bool live_path(const struct policy *policy, char *out, size_t cap);

@@ -202,7 +202,7 @@ static int with_policy(struct replay *replay, const struct replay_values *values
     struct policy *policy = policy_open(values->policy, &mistakes, &warnings);
     replay->policy = policy;
     if (policy == NULL)
-        fprintf(stderr, "%s\n", mistakes != NULL ? mistakes : "the policy cannot be opened");
+        cli_print_lines(stderr, mistakes != NULL ? mistakes : "the policy cannot be opened");
     else if (open_decisions(replay, values->decisions)) {
         bool summary = values->json || values->decisions == NULL;
         replay->tally = summary ? tally_open(policy) : NULL;

@@ -43,6 +43,7 @@ static const struct cli_option options[] = {
 /* What is running. */
 struct running {
     const struct run_plan *plan;
+    pid_t group; /* nginx's first pid: its process group, of which workers may outlive their master */
     pid_t nginx; /* 0: not, or no more */
     int signals, live;
     int status; /* of waitpid, once nginx is gone */
@@ -214,6 +215,7 @@ static bool start(struct running *running)
     }
     if (running->nginx == 0)
         become_nginx(running->plan, parent);
+    running->group = running->nginx;
     if (await_start(running))
         return true;
     cli_complain("nginx did not start; it said:");
@@ -221,20 +223,31 @@ static bool start(struct running *running)
     return false;
 }
 
+/* Workers whose master was killed go on listening: they are our children then, and are ended too. */
+static bool reap_group(const struct running *running)
+{
+    while (waitpid(-running->group, NULL, WNOHANG) > 0)
+        ;
+    return kill(-running->group, 0) != 0;
+}
+
 /* Asks nginx to finish what it is at; if that takes too long, less kindly. */
 static void stop(struct running *running)
 {
     static const int way[] = { SIGQUIT, SIGTERM, SIGKILL };
-    for (size_t i = 0; i < sizeof way / sizeof *way && !is_gone(running); i++) {
-        kill(way[i] == SIGKILL ? -running->nginx : running->nginx, way[i]);
-        for (int ms = 0; ms < STOP_MS && !is_gone(running); ms += STEP_MS)
+    if (running->group == 0)
+        return;
+    for (size_t i = 0; i < sizeof way / sizeof *way && !(is_gone(running) && reap_group(running)); i++) {
+        bool all = running->nginx == 0 || way[i] == SIGKILL;
+        kill(all ? -running->group : running->nginx, way[i]);
+        for (int ms = 0; ms < STOP_MS && !(is_gone(running) && reap_group(running)); ms += STEP_MS)
             poll(NULL, 0, STEP_MS);
     }
 }
 
 static void reload(struct running *running)
 {
-    struct policy *policy = live_policy(running->plan->given);
+    struct policy *policy = live_policy(running->plan->given, true);
     if (policy == NULL) {
         cli_complain("the policy has mistakes: the old one stays in force");
         return;
@@ -282,6 +295,7 @@ static int open_signals(void)
 {
     sigset_t set;
     signal(SIGPIPE, SIG_IGN);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
@@ -321,7 +335,7 @@ static int run_run(int argc, char **argv)
         return cli_misuse(&cli_run, "--policy FILE is missing");
     if ((code = plan_rest(&values, &plan)) != CLI_DONE || (code = plan_policy(&values, &plan)) != CLI_DONE)
         return code;
-    struct policy *policy = live_policy(plan.given);
+    struct policy *policy = live_policy(plan.given, true);
     if (policy == NULL)
         return CLI_FAILED;
     code = run_find(&plan) ? plan_listens(&values, &plan) : CLI_FAILED;

@@ -1,13 +1,14 @@
 /*
  * drossel run: a private nginx with our module in it.
  *
- * Everything of it lives in one folder of its own (mode 0700; 0711 for root, whose workers are another user): configuration,
+ * Everything of it lives in one folder of its own (mode 0700; 0710 for root, whose workers are another user): configuration,
  * pid, logs, temporary files, sockets, the demonstration site.  The folder goes with the process.  nginx runs in a process
  * group of its own, and is told to stop by the kernel if this process dies without a word.
  */
 #ifndef DROSSEL_CLI_RUN_H
 #define DROSSEL_CLI_RUN_H
 
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -40,6 +41,9 @@ bool run_listen_at(struct run_plan *plan, const char *text);
 bool run_make_folder(struct run_plan *plan);
 bool run_write_config(const struct run_plan *plan);
 void run_remove_folder(const struct run_plan *plan);
+
+/* Who root's workers are: www-data, who owns the table then, else nobody.  NULL for others: they stay who they are. */
+const struct passwd *run_worker(void);
 
 /* Writes text to `name` in the folder. */
 bool run_write_file(const struct run_plan *plan, const char *name, const char *text);

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,13 +29,18 @@ static void write_path(FILE *out, const char *directive, const struct run_plan *
     fprintf(out, "%s \"%s/%s\"", directive, plan->folder, name);
 }
 
-/* Root's workers are to be somebody else: www-data, who owns the table then, else nobody.  Others stay who they are. */
+const struct passwd *run_worker(void)
+{
+    if (geteuid() != 0)
+        return NULL;
+    const struct passwd *user = getpwnam("www-data");
+    return user != NULL ? user : getpwnam("nobody");
+}
+
 static void write_user(FILE *out)
 {
-    struct passwd *user = geteuid() == 0 ? getpwnam("www-data") : NULL;
-    if (geteuid() == 0 && user == NULL)
-        user = getpwnam("nobody");
-    struct group *group = user != NULL ? getgrgid(user->pw_gid) : NULL;
+    const struct passwd *user = run_worker();
+    const struct group *group = user != NULL ? getgrgid(user->pw_gid) : NULL;
     if (group != NULL)
         fprintf(out, "user %s %s;\n", user->pw_name, group->gr_name);
 }

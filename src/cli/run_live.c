@@ -25,7 +25,7 @@ int run_live_open(const struct run_plan *plan)
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     int size = 1 << 20, fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     snprintf(address.sun_path, sizeof address.sun_path, "%s/live.sock", plan->folder);
-    /* the folder keeps strangers out; the workers of root are another user than we */
+    /* the folder keeps strangers out; the workers of root are another user than this one */
     if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && chmod(address.sun_path, 0666) == 0) {
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
         return fd;

@@ -91,7 +91,7 @@ static bool split(const char *text, char host[HOST], char port[8])
     if (strlen(number) == 0 || strlen(number) > 5 || strspn(number, "0123456789") != strlen(number) || size >= HOST ||
         atoi(number) > 65535)
         return false;
-    snprintf(port, 8, "%s", number);
+    memcpy(port, number, strlen(number) + 1);
     if (size == 0)
         snprintf(host, HOST, "%s", "127.0.0.1");
     else if (size == 1 && *text == '*')
@@ -174,7 +174,8 @@ bool run_make_folder(struct run_plan *plan)
         plan->folder[0] = '\0';
         return false;
     }
-    if (geteuid() == 0 && chmod(plan->folder, 0711) != 0) {
+    const struct passwd *worker = run_worker();
+    if (worker != NULL && (chown(plan->folder, 0, worker->pw_gid) != 0 || chmod(plan->folder, 0710) != 0)) {
         cli_complain("%s: %s", plan->folder, strerror(errno));
         return false;
     }

@@ -11,7 +11,8 @@
 
 #define NS UINT64_C(1000000000)
 #define NS_DIGITS 9
-#define DOUBLE_DIGITS 17
+#define DIGITS_KEPT 15 /* any decimal of so many digits survives a double (DBL_DIG) ... */
+#define DIGITS_MOST 17 /* ... and with so many any double survives a decimal */
 
 bool seconds_from_integer(long long value, uint64_t *ns)
 {
@@ -21,11 +22,12 @@ bool seconds_from_integer(long long value, uint64_t *ns)
     return true;
 }
 
-/* Fewest digits that read back as the value: `d.ddde[+-]xx`. */
-static void shortest(double value, char out[SECONDS_TEXT])
+/* The decimal that was written, if it had up to 15 digits; else the shortest that reads back as the value. */
+static void decimal_of(double value, char style, char out[SECONDS_TEXT])
 {
-    for (int digits = 0; digits < DOUBLE_DIGITS; digits++) {
-        snprintf(out, SECONDS_TEXT, "%.*e", digits, value);
+    for (int digits = DIGITS_KEPT; digits <= DIGITS_MOST; digits++) {
+        int precision = style == 'e' ? digits - 1 : digits;
+        snprintf(out, SECONDS_TEXT, style == 'e' ? "%.*e" : "%.*g", precision, value);
         if (strtod(out, NULL) == value)
             return;
     }
@@ -36,7 +38,7 @@ bool seconds_from_double(double value, uint64_t *ns)
     char text[SECONDS_TEXT];
     if (!isfinite(value) || value < 0 || value > (double)SECONDS_MAX)
         return false;
-    shortest(value, text);
+    decimal_of(value, 'e', text);
     char *exponent = strchr(text, 'e');
     long shift = strtol(exponent + 1, NULL, 10) + NS_DIGITS; /* decimal places of the first digit, in ns */
     uint64_t sum = 0;
@@ -167,11 +169,6 @@ size_t seconds_format(uint64_t ns, char out[SECONDS_TEXT])
 
 size_t seconds_format_double(double value, char out[SECONDS_TEXT])
 {
-    for (int digits = 1; digits <= DOUBLE_DIGITS; digits++) {
-        snprintf(out, SECONDS_TEXT, "%.*g", digits, value);
-        /* an exponent where plain digits would do is legal, but nobody wants to read 1e+02 */
-        if (strtod(out, NULL) == value && (strchr(out, 'e') == NULL || value >= 1e15 || value < 1e-5))
-            break;
-    }
+    decimal_of(value, 'g', out);
     return strlen(out);
 }

@@ -15,6 +15,7 @@
 #define ROWS_DEFAULT 24
 #define ROWS_KEPT 4 /* of the terminal: the two head lines, the last line, the prompt */
 #define KEY_WIDTH 40
+#define STRIKES 127 /* of engine_state.strikes; the top bit tells a block by hand */
 
 struct show_values {
     struct live_place place;
@@ -133,7 +134,7 @@ static void print_row(const struct view *view, const struct row *row)
            row->block_ns > 0 ? "blocked"
            : *wait != '\0'   ? "wait"
                              : "",
-           wait, row->entry.state.strikes);
+           wait, row->entry.state.strikes & STRIKES);
 }
 
 static size_t rows_wanted(const struct show_values *values, size_t count)
@@ -181,7 +182,7 @@ static json_t *row_json(const struct view *view, const struct row *row)
                      (json_int_t)row->verdict.used, "count", (json_int_t)row->count, "remaining",
                      (json_int_t)(row->block_ns > 0 ? 0 : row->verdict.remaining), "wait",
                      seconds_json(waits ? row->verdict.wait_ns : 0), "block", seconds_json(row->block_ns), "strikes",
-                     (int)row->entry.state.strikes);
+                     (int)row->entry.state.strikes & STRIKES);
 }
 
 static bool print_json(const struct view *view)

@@ -72,7 +72,7 @@ static bool before_limit(struct tally *tally, struct limiter *limiter, const str
     limit->violated = limit->held_back = limit->in_block = false;
     if (said.why != LIMITER_APPLIES)
         return true;
-    limit->key = census_find(&limit->keys, said.key, strlen(said.key));
+    limit->key = census_find(&limit->keys, said.key_hash, sizeof said.key_hash, said.key);
     for (uint32_t i = 0; i < said.rate_count; i++) {
         limit->violated |= !said.verdict[i].allowed;
         limit->in_block |= said.verdict[i].blocked;
@@ -90,10 +90,10 @@ bool tally_before(struct tally *tally, struct limiter *limiter, const struct dro
 }
 
 /* One request that a limit had to judge. */
-static bool after_limit(struct tally_limit *limit, const struct policy_limit *policy, const char *client, uint64_t t_ns,
-                        uint64_t period_ns)
+static bool after_limit(struct tally_limit *limit, const struct policy_limit *policy,
+                        const struct drossel_address *client, uint64_t t_ns, uint64_t period_ns)
 {
-    struct census_entry *who = census_find(&limit->clients, client, strlen(client));
+    struct census_entry *who = census_find(&limit->clients, client, sizeof *client, "");
     if (who == NULL || !census_arrive(limit->key, t_ns, period_ns))
         return false;
     limit->requests++;
@@ -130,7 +130,7 @@ static bool note_forwarded(struct tally *tally, const struct event *event)
     for (uint32_t i = 0; i < event->header_count; i++) {
         struct drossel_text name = event->headers[i].name, value = event->headers[i].value;
         if (name.size == 15 && strncasecmp(name.data, "x-forwarded-for", 15) == 0 &&
-            census_find(&tally->forwarded, value.data, value.size) == NULL)
+            census_find(&tally->forwarded, value.data, value.size, "") == NULL)
             return false;
     }
     return true;
@@ -138,14 +138,12 @@ static bool note_forwarded(struct tally *tally, const struct event *event)
 
 bool tally_after(struct tally *tally, const struct event *event, const struct drossel_decision *decision)
 {
-    char client[DROSSEL_ADDRESS_TEXT];
-    struct drossel_address key = client_key(&decision->client, tally->policy->ipv6_prefix);
-    drossel_address_format(&key, client);
+    struct drossel_address client = client_key(&decision->client, tally->policy->ipv6_prefix);
     tally->requests++;
     tally->client = decision->client;
     tally->exempt += decision->exempt;
     tally->banned += decision->banned;
-    if (census_find(&tally->clients, client, strlen(client)) == NULL || !note_forwarded(tally, event) ||
+    if (census_find(&tally->clients, &client, sizeof client, "") == NULL || !note_forwarded(tally, event) ||
         (tally->first == NULL && !keep(&tally->first, event->t_text)) || !keep(&tally->last, event->t_text))
         return false;
     if (decision->exempt)
@@ -158,7 +156,7 @@ bool tally_after(struct tally *tally, const struct event *event, const struct dr
         if (decision->banned || decision->untrusted) /* the limits were not asked */
             limit->violated = limit->held_back = limit->in_block = false;
         uint64_t period_ns = tally->policy->rates[policy->first_rate].engine.spec.period_ns;
-        if (!after_limit(limit, policy, client, event->t_ns, period_ns))
+        if (!after_limit(limit, policy, &client, event->t_ns, period_ns))
             return false;
     }
     return true;
@@ -181,11 +179,11 @@ void tally_conclude(struct tally *tally)
         !client_is_private(&tally->client))
         return;
     drossel_address_format(&tally->client, client);
-    snprintf(
-        text, sizeof text,
-        "all %llu requests seem to come from %s while their X-Forwarded-For differs: everybody shares one key; set "
-        "`client: { trusted: [%s], address_from: X-Forwarded-For }` if that is your proxy",
-        (unsigned long long)tally->requests, client, client);
+    snprintf(text, sizeof text,
+             "warning: all %llu requests seem to come from %s while their X-Forwarded-For differs: everybody shares "
+             "one key; set "
+             "`client: { trusted: [%s], address_from: X-Forwarded-For }` if that is your proxy",
+             (unsigned long long)tally->requests, client, client);
     tally_warn(tally, text);
 }
 
@@ -195,7 +193,7 @@ static json_t *top_json(const struct census *keys)
     json_t *list = json_array();
     size_t count = census_top(keys, top, TOP);
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I}", "key", top[i]->text, "requests",
+        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I}", "key", top[i]->label, "requests",
                                               (json_int_t)top[i]->requests, "refused", (json_int_t)top[i]->refused,
                                               "peak", (json_int_t)top[i]->peak));
     return list;
@@ -238,7 +236,7 @@ static void print_limit(const struct tally_limit *limit, const struct policy_lim
             policy->dry_run ? "  dry run" : "");
     size_t count = census_top(&limit->keys, top, 3);
     for (size_t i = 0; i < count && top[i]->refused > 0; i++)
-        fprintf(out, "  %-22s %9llu %8s %8llu %8s %8s %10s %8s %6llu\n", top[i]->text,
+        fprintf(out, "  %-22s %9llu %8s %8llu %8s %8s %10s %8s %6llu\n", top[i]->label,
                 (unsigned long long)top[i]->requests, "", (unsigned long long)top[i]->refused, "", "", "", "",
                 (unsigned long long)top[i]->peak);
 }
@@ -247,7 +245,7 @@ void tally_print(const struct tally *tally, size_t unparsed, FILE *out)
 {
     size_t index;
     json_t *warning;
-    json_array_foreach(tally->warnings, index, warning) fprintf(out, "warning: %s\n", json_string_value(warning));
+    json_array_foreach(tally->warnings, index, warning) fprintf(out, "%s\n", json_string_value(warning));
     fprintf(out, "%llu requests of %zu clients", (unsigned long long)tally->requests, tally->clients.count);
     if (tally->first != NULL)
         fprintf(out, " from %s to %s", tally->first, tally->last);

@@ -8,15 +8,15 @@
 
 #include "engine/engine.h"
 
-#define ENGINE_TALLY_MAX UINT32_C(0xffffff)    /* 24 bits of a slot */
+#define ENGINE_TALLY_MAX UINT32_C(0xffffff) /* 24 bits of a slot */
 
-static inline uint64_t engine_add(uint64_t a, uint64_t b)     /* saturates */
+static inline uint64_t engine_add(uint64_t a, uint64_t b) /* saturates */
 {
     uint64_t sum = a + b;
     return sum < a ? UINT64_MAX : sum;
 }
 
-static inline uint64_t engine_minus(uint64_t a, uint64_t b)   /* not below zero */
+static inline uint64_t engine_minus(uint64_t a, uint64_t b) /* not below zero */
 {
     return a > b ? a - b : 0;
 }
@@ -39,12 +39,13 @@ static inline uint64_t engine_ahead_max(const struct engine_limit *limit)
 }
 
 const char *sliding_compile(struct engine_limit *limit);
-bool sliding_settle_clock(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns);
+void sliding_pull(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns);
 void sliding_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                    struct engine_verdict *verdict);
 void sliding_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                     struct engine_verdict *verdict);
-void sliding_count_refused(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns);
+void sliding_count_refused(struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
+                           uint64_t now_ns);
 uint64_t sliding_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
                         uint64_t now_ns);
 void sliding_repair(struct engine_state *state, const struct engine_limit *limit);
@@ -55,7 +56,7 @@ void sliding_convert(const struct engine_state *state, const struct engine_limit
 void sliding_charge_at(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t at_ns);
 
 const char *bucket_compile(struct engine_limit *limit);
-bool bucket_settle_clock(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns);
+void bucket_pull(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns);
 void bucket_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                   struct engine_verdict *verdict);
 void bucket_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
@@ -66,7 +67,7 @@ uint64_t bucket_refund(struct engine_state *state, const struct engine_limit *li
 void bucket_repair(struct engine_state *state, const struct engine_limit *limit);
 void bucket_charge_now(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns);
 
-bool fixed_settle_clock(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns);
+void fixed_pull(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns);
 void fixed_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                  struct engine_verdict *verdict);
 void fixed_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
@@ -76,5 +77,8 @@ uint64_t fixed_refund(struct engine_state *state, const struct engine_limit *lim
                       uint64_t now_ns);
 void fixed_repair(struct engine_state *state, const struct engine_limit *limit);
 void fixed_charge_now(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns);
+/* After fixed_charge_now for a converted state: a window that is the same under both limits keeps its start. */
+void fixed_keep_start(const struct engine_state *state, const struct engine_limit *from, struct engine_state *fresh,
+                      const struct engine_limit *to, uint64_t now_ns);
 
 #endif

@@ -4,6 +4,10 @@
  * The state is one time: when the bucket will have drained (the theoretical arrival time), in whole nanoseconds and a rest
  * in 1/N ns, so that T/N need not be whole and nothing is lost by rounding over millions of requests.
  *
+ * A second one, in log[1] and log[2], sums up what was ever given back.  A mark names the time when its charge will have
+ * drained plus that sum: so the mark of a charge whose predecessors were given back is known to drain so much earlier, and
+ * cannot be used to take out what others put in since.
+ *
  * `bucket` holds `burst` units.  `leaky` is nginx's limit_req: one unit is always taken in, `burst` more may queue up;
  * its excess is the level without the newest unit, so its capacity is burst + 1, and who finds more than `undelayed`
  * units before him is held back until they have drained.
@@ -84,6 +88,11 @@ static struct fine depth_of(const struct engine_limit *limit)
     return (struct fine){ limit->depth_ns, limit->depth_rest };
 }
 
+static struct fine given_back(const struct engine_state *state)
+{
+    return (struct fine){ state->log[1], state->log[2] };
+}
+
 static struct fine empty_at(const struct engine_state *state)
 {
     return (struct fine){ state->time_ns, state->log[0] };
@@ -95,13 +104,11 @@ static void empty_at_set(struct engine_state *state, struct fine at)
     state->log[0] = at.rest;
 }
 
-bool bucket_settle_clock(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+void bucket_pull(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
 {
-    uint64_t highest_ns = engine_add(limit->depth_ns, engine_ahead_max(limit));
-    if (engine_minus(state->time_ns, now_ns) <= highest_ns)
-        return false;
-    empty_at_set(state, plus((struct fine){ now_ns, 0 }, depth_of(limit), limit->spec.count));
-    return true;
+    struct fine full = plus((struct fine){ now_ns, 0 }, depth_of(limit), limit->spec.count);
+    if (is_less(full, empty_at(state)))
+        empty_at_set(state, full);
 }
 
 /* When the bucket would be empty after this cost. */
@@ -115,16 +122,17 @@ static struct fine empty_after(const struct engine_state *state, const struct en
 }
 
 /* Fills remaining, used and the two times for a bucket that will be empty at `empty`. */
-static void tell_level(const struct engine_limit *limit, struct fine empty, uint64_t now_ns, struct engine_verdict *verdict)
+static void tell_level(const struct engine_limit *limit, struct fine empty, uint64_t now_ns,
+                       struct engine_verdict *verdict)
 {
     uint64_t n = limit->spec.count;
     uint64_t period_ns = limit->spec.period_ns;
     struct fine now = { now_ns, 0 };
     struct fine full = plus(now, depth_of(limit), n);
     struct fine room = minus(full, empty, n);
-    wide parts = (wide)room.ns * n + room.rest;       /* in 1/N ns: one unit is T of them */
+    wide parts = (wide)room.ns * n + room.rest; /* in 1/N ns: one unit is T of them */
     uint64_t units, over;
-    if (parts <= UINT64_MAX) {                        /* a division of 128 bits costs several times more */
+    if (parts <= UINT64_MAX) { /* a division of 128 bits costs several times more */
         units = (uint64_t)parts / period_ns;
         over = (uint64_t)parts % period_ns;
     } else {
@@ -134,7 +142,11 @@ static void tell_level(const struct engine_limit *limit, struct fine empty, uint
     verdict->remaining = engine_min(units, limit->capacity);
     verdict->used = limit->capacity - verdict->remaining;
     verdict->reset_ns = rounded_up(minus(empty, now, n));
-    verdict->more_ns = verdict->used == 0 ? 0 : (period_ns - over + n - 1) / n + rounded_up(minus(empty, full, n));
+    if (verdict->used == 0)
+        return;
+    struct fine beyond = minus(empty, full, n);
+    wide missing = (wide)beyond.ns * n + beyond.rest + (period_ns - over);
+    verdict->more_ns = missing <= UINT64_MAX - n ? ((uint64_t)missing + n - 1) / n : (uint64_t)((missing + n - 1) / n);
 }
 
 static uint64_t delay_of(const struct engine_limit *limit, struct fine empty, uint64_t now_ns)
@@ -173,7 +185,8 @@ void bucket_charge(struct engine_state *state, const struct engine_limit *limit,
                    struct engine_verdict *verdict)
 {
     empty_at_set(state, empty_after(state, limit, cost, now_ns));
-    verdict->mark = rounded_up(empty_at(state));
+    uint64_t n = limit->spec.count, rest = state->log[0] + state->log[2];     /* below 2 N */
+    verdict->mark = state->time_ns + state->log[1] + (rest > 0) + (rest > n); /* modulo 2^64 */
 }
 
 void bucket_charge_now(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns)
@@ -183,29 +196,37 @@ void bucket_charge_now(struct engine_state *state, const struct engine_limit *li
 
 void bucket_count_refused(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
 {
-    empty_at_set(state, plus((struct fine){ now_ns, 0 }, depth_of(limit), limit->spec.count));
+    struct fine full = plus((struct fine){ now_ns, 0 }, depth_of(limit), limit->spec.count);
+    if (is_less(empty_at(state), full))
+        empty_at_set(state, full);
 }
 
 /* A bucket drains what came first, first: of a charge that ends at `mark`, what lies behind now is still in it. */
 uint64_t bucket_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
                        uint64_t now_ns)
 {
-    if (mark <= now_ns || state->time_ns <= now_ns || cost == 0)
-        return 0;
     uint64_t n = limit->spec.count;
-    struct fine whole = span_of(limit, cost);
-    struct fine left = { mark - now_ns, 0 };
-    bool all = !is_less(left, whole);
-    empty_at_set(state, minus(empty_at(state), all ? whole : left, n));
-    if (all)
-        return cost;
-    return (uint64_t)((wide)left.ns * n / limit->spec.period_ns);
+    struct fine level = minus(empty_at(state), (struct fine){ now_ns, 0 }, n);
+    struct fine sum = given_back(state), whole = span_of(limit, cost);
+    struct fine left = { mark - sum.ns - now_ns - (sum.rest > 0), sum.rest > 0 ? n - sum.rest : 0 }; /* modulo 2^64 */
+    if (cost == 0 || left.ns > INT64_MAX) /* it has drained */
+        return 0;
+    bool all = !is_less(left, whole) && !is_less(level, whole);
+    struct fine back = all ? whole : is_less(left, level) ? left : level;
+    if (is_less(whole, back))
+        back = whole;
+    empty_at_set(state, minus(empty_at(state), back, n));
+    state->log[1] = sum.ns + back.ns + (sum.rest + back.rest >= n);
+    state->log[2] = sum.rest + back.rest >= n ? sum.rest + back.rest - n : sum.rest + back.rest;
+    return all ? cost : (uint64_t)(((wide)back.ns * n + back.rest) / limit->spec.period_ns);
 }
 
 void bucket_repair(struct engine_state *state, const struct engine_limit *limit)
 {
     if (state->log[0] >= limit->spec.count)
         state->log[0] = 0;
-    state->log[1] = state->log[2] = state->log[3] = 0;
+    if (state->log[2] >= limit->spec.count)
+        state->log[2] = 0;
+    state->log[3] = 0;
     state->tally = 0;
 }

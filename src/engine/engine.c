@@ -4,7 +4,6 @@
 #include "engine/algorithm.h"
 
 #define STRIKES_MAX 127
-#define BLOCKED_BY_HAND 128      /* in strikes: the end of this block is not bound by the policy's longest */
 
 static const char *check_spec(const struct engine_spec *spec)
 {
@@ -48,16 +47,23 @@ const char *engine_compile(const struct engine_spec *spec, struct engine_limit *
 
 /* ---- blocks ---- */
 
+static uint64_t block_longest(const struct engine_limit *limit)
+{
+    return engine_max(limit->spec.block_max_ns, limit->spec.block_ns);
+}
+
 static uint64_t block_length(const struct engine_limit *limit, unsigned strikes_before)
 {
-    uint64_t length_ns = limit->spec.block_ns;
-    uint64_t max_ns = engine_max(limit->spec.block_max_ns, limit->spec.block_ns);
+    uint64_t length_ns = limit->spec.block_ns, longest_ns = block_longest(limit);
     if (limit->spec.factor_milli <= 1000)
         return length_ns;
-    for (unsigned i = 0; i < strikes_before && length_ns < max_ns; i++)
-        length_ns = engine_add(length_ns / 1000 * limit->spec.factor_milli,
-                               length_ns % 1000 * limit->spec.factor_milli / 1000);
-    return engine_min(length_ns, max_ns);
+    for (unsigned i = 0; i < strikes_before && length_ns < longest_ns; i++) {
+        uint64_t thousandths = length_ns / 1000;
+        if (thousandths >= longest_ns / limit->spec.factor_milli + 1)
+            return longest_ns;
+        length_ns = thousandths * limit->spec.factor_milli + length_ns % 1000 * limit->spec.factor_milli / 1000;
+    }
+    return engine_min(length_ns, longest_ns);
 }
 
 static bool is_blocked(const struct engine_state *state, uint64_t now_ns)
@@ -73,17 +79,36 @@ static void counter_clear(struct engine_state *state)
         state->log[i] = 0;
 }
 
+/* How far ahead the end of a running block can be. */
+static uint64_t block_ahead_max(const struct engine_state *state, const struct engine_limit *limit)
+{
+    return (state->strikes & ENGINE_BLOCKED_BY_HAND) != 0 ? ENGINE_PERIOD_MAX_NS : block_longest(limit);
+}
+
 static bool settle_block(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
 {
-    uint64_t longest_ns = engine_max(limit->spec.block_max_ns, limit->spec.block_ns);
-    if ((state->strikes & BLOCKED_BY_HAND) != 0)
-        longest_ns = ENGINE_PERIOD_MAX_NS;
-    /* A block that a policy with other numbers started stays as long as it was told, but for a broken clock. */
-    longest_ns = engine_max(longest_ns, limit->spec.forgive_ns);
+    uint64_t longest_ns = block_ahead_max(state, limit);
     if (engine_minus(state->block_end_ns, now_ns) <= longest_ns)
         return false;
     state->block_end_ns = engine_add(now_ns, longest_ns);
     return true;
+}
+
+/* Brings times that are ahead of now back to it. */
+static void counter_pull(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+{
+    switch ((enum engine_algorithm)limit->spec.algorithm) {
+    case ENGINE_SLIDING:
+        sliding_pull(state, limit, now_ns);
+        break;
+    case ENGINE_FIXED:
+        fixed_pull(state, limit, now_ns);
+        break;
+    case ENGINE_BUCKET:
+    case ENGINE_LEAKY:
+        bucket_pull(state, limit, now_ns);
+        break;
+    }
 }
 
 bool engine_settle_clock(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
@@ -91,16 +116,11 @@ bool engine_settle_clock(struct engine_state *state, const struct engine_limit *
     bool changed = state->block_end_ns > now_ns && settle_block(state, limit, now_ns);
     if (state->time_ns <= now_ns)
         return changed;
-    switch ((enum engine_algorithm)limit->spec.algorithm) {
-    case ENGINE_SLIDING:
-        return sliding_settle_clock(state, limit, now_ns) || changed;
-    case ENGINE_FIXED:
-        return fixed_settle_clock(state, limit, now_ns) || changed;
-    case ENGINE_BUCKET:
-    case ENGINE_LEAKY:
-        return bucket_settle_clock(state, limit, now_ns) || changed;
-    }
-    return changed;
+    uint64_t ahead_ns = engine_add(limit->depth_ns, engine_ahead_max(limit));
+    if (state->time_ns - now_ns <= ahead_ns)
+        return changed;
+    counter_pull(state, limit, now_ns);
+    return true;
 }
 
 /* ---- judging and charging ---- */
@@ -122,6 +142,17 @@ static void judge_by_algorithm(const struct engine_state *state, const struct en
     }
 }
 
+/* The counter of a blocked key is clear, but where the clock stepped back into a block that was over. */
+static void add_wait_after_block(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
+                                 struct engine_verdict *verdict)
+{
+    struct engine_verdict then = { 0 };
+    judge_by_algorithm(state, limit, cost, state->block_end_ns, &then);
+    verdict->wait_ns = engine_add(verdict->wait_ns, then.wait_ns);
+    verdict->reset_ns = engine_add(verdict->reset_ns, then.reset_ns);
+    verdict->more_ns = engine_add(verdict->more_ns, then.remaining > 0 ? 0 : then.more_ns);
+}
+
 void engine_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                   struct engine_verdict *verdict)
 {
@@ -136,6 +167,8 @@ void engine_judge(const struct engine_state *state, const struct engine_limit *l
         verdict->wait_ns = verdict->reset_ns = verdict->more_ns = state->block_end_ns - now_ns;
         if (cost > limit->capacity)
             verdict->wait_ns = ENGINE_NEVER;
+        else if (state->time_ns > 0)
+            add_wait_after_block(state, limit, cost, verdict);
         return;
     }
     if (cost <= limit->capacity) {
@@ -173,7 +206,10 @@ bool engine_exceed_writes(const struct engine_limit *limit, const struct engine_
         return false;
     if (verdict->blocked)
         return (limit->spec.flags & ENGINE_EXTEND) != 0 && limit->spec.block_ns > 0;
-    return limit->spec.block_ns > 0 || (limit->spec.flags & ENGINE_COUNT_REFUSED) != 0;
+    if (limit->spec.block_ns > 0)
+        return true;
+    /* A queue refuses only when a whole window is queued already: there is nothing that a refusal could add. */
+    return (limit->spec.flags & (ENGINE_COUNT_REFUSED | ENGINE_QUEUE)) == ENGINE_COUNT_REFUSED;
 }
 
 static void tell_block(const struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns,
@@ -236,7 +272,10 @@ void engine_exceed(struct engine_state *state, const struct engine_limit *limit,
 uint64_t engine_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
                        uint64_t now_ns)
 {
+    bool is_bucket = limit->spec.algorithm == ENGINE_BUCKET || limit->spec.algorithm == ENGINE_LEAKY;
     if (limit->spec.count == 0 || is_blocked(state, now_ns))
+        return 0;
+    if (!is_bucket && mark < state->block_end_ns) /* charged before a block, after which the counter was afresh */
         return 0;
     switch ((enum engine_algorithm)limit->spec.algorithm) {
     case ENGINE_SLIDING:
@@ -253,7 +292,7 @@ uint64_t engine_refund(struct engine_state *state, const struct engine_limit *li
 void engine_block(struct engine_state *state, uint64_t for_ns, uint64_t now_ns)
 {
     state->block_end_ns = engine_add(now_ns, engine_min(for_ns, ENGINE_PERIOD_MAX_NS));
-    state->strikes |= BLOCKED_BY_HAND;
+    state->strikes |= ENGINE_BLOCKED_BY_HAND;
     counter_clear(state);
 }
 
@@ -268,8 +307,8 @@ uint64_t engine_used(const struct engine_state *state, const struct engine_limit
 uint32_t engine_worth(const struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
 {
     if (is_blocked(state, now_ns)) {
-        uint64_t left_ms = (state->block_end_ns - now_ns) / 1000000;
-        return ENGINE_WORTH_BLOCKED + (uint32_t)engine_min(left_ms, INT32_MAX);
+        uint64_t left = (state->block_end_ns - now_ns) >> 24; /* in 17 ms, so that 366 days fit */
+        return ENGINE_WORTH_BLOCKED + (uint32_t)engine_min(left, INT32_MAX);
     }
     if (limit->spec.count == 0)
         return 0;
@@ -288,26 +327,39 @@ uint32_t engine_worth(const struct engine_state *state, const struct engine_limi
 
 /* ---- repair and conversion ---- */
 
-void engine_repair(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+static void counter_repair(struct engine_state *state, const struct engine_limit *limit)
 {
     state->tally &= ENGINE_TALLY_MAX;
     if (limit->spec.count == 0) {
         counter_clear(state);
-    } else {
-        switch ((enum engine_algorithm)limit->spec.algorithm) {
-        case ENGINE_SLIDING:
-            sliding_repair(state, limit);
-            break;
-        case ENGINE_FIXED:
-            fixed_repair(state, limit);
-            break;
-        case ENGINE_BUCKET:
-        case ENGINE_LEAKY:
-            bucket_repair(state, limit);
-            break;
-        }
+        return;
     }
-    engine_settle_clock(state, limit, now_ns);
+    switch ((enum engine_algorithm)limit->spec.algorithm) {
+    case ENGINE_SLIDING:
+        sliding_repair(state, limit);
+        break;
+    case ENGINE_FIXED:
+        fixed_repair(state, limit);
+        break;
+    case ENGINE_BUCKET:
+    case ENGINE_LEAKY:
+        bucket_repair(state, limit);
+        break;
+    }
+}
+
+/* Times further ahead than a charge can be are not trusted here as they are after a step of the clock: that would cost a
+ * second window.  A valid state stays as it is. */
+void engine_repair(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+{
+    uint64_t ahead_ns = (limit->spec.flags & ENGINE_QUEUE) != 0 ? limit->spec.period_ns : 0;
+    counter_repair(state, limit);
+    if (engine_minus(state->block_end_ns, now_ns) > block_ahead_max(state, limit)) {
+        state->block_end_ns = 0;
+        state->strikes = 0;
+    }
+    if (engine_minus(state->time_ns, now_ns) > engine_add(ahead_ns, limit->depth_ns))
+        counter_pull(state, limit, now_ns);
 }
 
 static bool counts_alike(const struct engine_spec *a, const struct engine_spec *b)
@@ -317,33 +369,45 @@ static bool counts_alike(const struct engine_spec *a, const struct engine_spec *
            a->burst == b->burst && (a->flags & counter_flags) == (b->flags & counter_flags);
 }
 
+static void convert_counter(const struct engine_state *state, const struct engine_limit *from,
+                            struct engine_state *fresh, const struct engine_limit *to, uint64_t now_ns)
+{
+    struct engine_verdict verdict = { 0 };
+    judge_by_algorithm(state, from, 0, now_ns, &verdict);
+    uint64_t used = engine_min(verdict.used, to->capacity);
+    if (used == 0)
+        return;
+    switch ((enum engine_algorithm)to->spec.algorithm) {
+    case ENGINE_SLIDING:
+        if (from->spec.algorithm == ENGINE_SLIDING)
+            sliding_convert(state, from, fresh, to, now_ns);
+        else
+            sliding_charge_at(fresh, to, used, now_ns);
+        break;
+    case ENGINE_FIXED:
+        fixed_charge_now(fresh, to, used, now_ns);
+        if (from->spec.algorithm == ENGINE_FIXED)
+            fixed_keep_start(state, from, fresh, to, now_ns);
+        break;
+    case ENGINE_BUCKET:
+    case ENGINE_LEAKY:
+        bucket_charge_now(fresh, to, used, now_ns);
+        break;
+    }
+}
+
 void engine_convert(struct engine_state *state, const struct engine_limit *from, const struct engine_limit *to,
                     uint64_t now_ns)
 {
-    engine_repair(state, from, now_ns);
+    counter_repair(state, from);
+    engine_settle_clock(state, from, now_ns);
+    if (engine_minus(state->block_end_ns, now_ns) > block_longest(to))
+        state->strikes |= ENGINE_BLOCKED_BY_HAND; /* a block lasts as it was told, whatever the new policy says */
     if (counts_alike(&from->spec, &to->spec))
         return;
     struct engine_state fresh = { .block_end_ns = state->block_end_ns, .strikes = state->strikes };
-    if (from->spec.count > 0 && to->spec.count > 0) {
-        struct engine_verdict verdict;
-        judge_by_algorithm(state, from, 0, now_ns, &verdict);
-        uint64_t used = engine_min(verdict.used, to->capacity);
-        switch ((enum engine_algorithm)to->spec.algorithm) {
-        case ENGINE_SLIDING:
-            if (from->spec.algorithm == ENGINE_SLIDING)
-                sliding_convert(state, from, &fresh, to, now_ns);
-            else
-                sliding_charge_at(&fresh, to, used, now_ns);
-            break;
-        case ENGINE_FIXED:
-            fixed_charge_now(&fresh, to, used, now_ns);
-            break;
-        case ENGINE_BUCKET:
-        case ENGINE_LEAKY:
-            bucket_charge_now(&fresh, to, used, now_ns);
-            break;
-        }
-    }
+    if (from->spec.count > 0 && to->spec.count > 0)
+        convert_counter(state, from, &fresh, to, now_ns);
     *state = fresh;
     engine_settle_clock(state, to, now_ns);
 }

@@ -11,7 +11,8 @@
  *  - `wait_ns` is exact for the state: judged again at now + wait_ns with nothing charged meanwhile, the same cost is
  *    admitted; judged 1 ns earlier, it is not.
  *  - A clock that steps back grants nothing, and costs at most one window.
- *  - engine_repair turns any 56 bytes into a valid state that is at most one window (and one block) stricter than fresh.
+ *  - engine_repair turns any 56 bytes into a valid state that is at most one window (one more with a queue, and one block)
+ *    stricter than fresh; a valid state stays as it is.
  *
  * The order of calls for one request on one key:
  *     engine_settle_clock, engine_judge, then engine_charge (admitted) or engine_exceed (refused, and the limit blocks
@@ -76,8 +77,10 @@ struct engine_state {
     uint64_t time_ns;            /* sliding: newest charge; fixed: window's start; bucket, leaky: when it is empty again */
     uint64_t log[4];             /* sliding: stamps; fixed: hits in [0]; bucket, leaky: 1/N ns in [0] */
     uint32_t tally;              /* sliding: charges in the newest stamp; 24 bits */
-    uint8_t strikes;             /* blocks so far, saturating */
+    uint8_t strikes;             /* blocks so far, saturating, and ENGINE_BLOCKED_BY_HAND */
 };
+
+#define ENGINE_BLOCKED_BY_HAND UINT8_C(128)      /* in strikes: the policy's longest block does not bind this block's end */
 
 struct engine_verdict {
     bool allowed;
@@ -90,7 +93,7 @@ struct engine_verdict {
     uint64_t delay_ns;           /* admitted, but to be held back so long */
     uint64_t reset_ns;           /* until the key is back at its full quota */
     uint64_t more_ns;            /* until one more than `remaining` is admitted; 0 at full quota */
-    uint64_t mark;               /* after engine_charge: names the window or bucket, for engine_refund */
+    uint64_t mark;               /* after engine_charge: what engine_refund needs to know where the charge went */
 };
 
 /* Checks a spec and derives the rest.  Returns NULL, or what is wrong and what would be right (static text);
@@ -113,12 +116,14 @@ void engine_charge(struct engine_state *state, const struct engine_limit *limit,
 bool engine_exceed_writes(const struct engine_limit *limit, const struct engine_verdict *verdict);
 
 /* A refusal that engine_judge spoke out takes effect: starts a block (strikes, growth, counter afresh), extends a running
- * one, or counts the refused request.  Updates the verdict's wait. */
+ * one, or counts the refused request (not with a queue: it refuses only when a whole window is queued).  Updates the
+ * verdict's wait. */
 void engine_exceed(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                    struct engine_verdict *verdict);
 
-/* Gives `cost` of the charge `mark` back to the window or bucket that it came from, never more than is left of it there.
- * Returns how much was given back, 0 if that window has passed. */
+/* Gives `cost` of the charge `mark` back to the window or bucket that it came from, never more than is left of it there: what
+ * remains still stands for every charge that is kept.  Returns how much was given back; 0 if that window has passed, or a
+ * block came between.  A sliding limit above 16 gives all that is there only if it is ENGINE_REFUNDABLE. */
 uint64_t engine_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
                        uint64_t now_ns);
 
@@ -138,7 +143,7 @@ uint32_t engine_worth(const struct engine_state *state, const struct engine_limi
 void engine_repair(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns);
 
 /* Rewrites a state of limit `from` for limit `to` (the policy's numbers changed): what was counted stays counted, as far
- * as it still lies in the new window. */
+ * as it still lies in the new window, and a running block lasts as it was told. */
 void engine_convert(struct engine_state *state, const struct engine_limit *from, const struct engine_limit *to,
                     uint64_t now_ns);
 

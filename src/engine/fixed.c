@@ -15,21 +15,20 @@ static uint64_t start_of(const struct engine_limit *limit, uint64_t now_ns)
 
 static bool is_live(const struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
 {
-    return state->log[0] > 0 && engine_add(state->time_ns, limit->spec.period_ns) > now_ns;
+    /* A window ahead of now follows a full one, even if all its own charges were given back. */
+    bool begun = state->log[0] > 0 || state->time_ns > now_ns;
+    return begun && engine_add(state->time_ns, limit->spec.period_ns) > now_ns;
 }
 
-bool fixed_settle_clock(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+void fixed_pull(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
 {
-    if (state->log[0] == 0 || engine_minus(state->time_ns, now_ns) <= engine_ahead_max(limit))
-        return false;
     state->time_ns = start_of(limit, now_ns);
-    return true;
 }
 
 /* The window that a request of `cost` would be charged to. */
 struct fixed_place {
     uint64_t start_ns;
-    uint64_t hits;      /* already there */
+    uint64_t hits; /* already there */
 };
 
 static struct fixed_place place_of(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
@@ -52,10 +51,10 @@ void fixed_judge(const struct engine_state *state, const struct engine_limit *li
     uint64_t end_ns = engine_add(place.start_ns, period_ns);
     bool queued = (limit->spec.flags & ENGINE_QUEUE) != 0;
     uint64_t delay_ns = queued ? engine_minus(place.start_ns, now_ns) : 0;
-    bool fits = cost == 0 || (cost <= limit->spec.count && place.hits + cost <= limit->spec.count);
+    bool fits = cost <= limit->spec.count && place.hits + cost <= limit->spec.count;
 
-    verdict->allowed = fits && delay_ns <= period_ns;
-    verdict->delay_ns = verdict->allowed ? delay_ns : 0;
+    verdict->allowed = cost == 0 || (fits && delay_ns <= period_ns);
+    verdict->delay_ns = verdict->allowed && cost > 0 ? delay_ns : 0;
     verdict->used = place.hits + (verdict->allowed ? cost : 0);
     verdict->remaining = delay_ns > 0 ? 0 : engine_minus(limit->spec.count, verdict->used);
     verdict->reset_ns = verdict->used > 0 ? end_ns - now_ns : 0;
@@ -70,13 +69,25 @@ void fixed_charge(struct engine_state *state, const struct engine_limit *limit, 
     struct fixed_place place = place_of(state, limit, cost, now_ns);
     state->time_ns = place.start_ns;
     state->log[0] = place.hits + cost;
-    verdict->mark = place.start_ns;
+    verdict->mark = engine_max(place.start_ns, now_ns);
 }
 
 void fixed_charge_now(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns)
 {
     state->time_ns = start_of(limit, now_ns);
     state->log[0] = engine_min(cost, limit->spec.count);
+}
+
+void fixed_keep_start(const struct engine_state *state, const struct engine_limit *from, struct engine_state *fresh,
+                      const struct engine_limit *to, uint64_t now_ns)
+{
+    bool from_first = (from->spec.flags & to->spec.flags & ENGINE_FROM_FIRST) != 0;
+    bool aligned = ((from->spec.flags | to->spec.flags) & ENGINE_FROM_FIRST) == 0;
+    bool same = from_first || (aligned && from->spec.period_ns == to->spec.period_ns);
+    if (same && engine_add(state->time_ns, to->spec.period_ns) > now_ns)
+        fresh->time_ns = state->time_ns;
+    else if (from_first)
+        fresh->log[0] = 0;
 }
 
 void fixed_count_refused(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns)
@@ -91,7 +102,8 @@ void fixed_count_refused(struct engine_state *state, const struct engine_limit *
 uint64_t fixed_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
                       uint64_t now_ns)
 {
-    if (!is_live(state, limit, now_ns) || state->time_ns != mark)
+    bool same = mark >= state->time_ns && mark - state->time_ns < limit->spec.period_ns;
+    if (!same || !is_live(state, limit, now_ns))
         return 0;
     uint64_t back = engine_min(cost, state->log[0]);
     state->log[0] -= back;

@@ -21,8 +21,11 @@
 #include "engine/algorithm.h"
 
 #define STAMPS_MAX 30
-#define LIVE_SHIFT 59            /* number of closed stamps, in the top 5 bits of log[3] */
+#define LIVE_SHIFT 59 /* number of closed stamps, in the top 5 bits of log[3] */
 #define LIVE_MASK (UINT64_C(31) << LIVE_SHIFT)
+
+#define KEPT_CLOSED 31 /* in a verdict's `kept`: closed stamps in the window ... */
+#define KEPT_OPEN 128  /* ... and whether the open one is */
 
 static unsigned closed_count(const struct engine_state *state)
 {
@@ -77,7 +80,10 @@ static uint64_t place_on_grid(const struct engine_limit *limit, uint64_t code, u
 
 static uint64_t expiry_of(const struct engine_limit *limit, uint64_t place)
 {
-    return engine_add(place * limit->quantum_ns, limit->spec.period_ns);
+    uint64_t time_ns;
+    if (__builtin_mul_overflow(place, limit->quantum_ns, &time_ns)) /* rounded up beyond the end of the clock */
+        return UINT64_MAX;
+    return engine_add(time_ns, limit->spec.period_ns);
 }
 
 /* Shifts the log up by one stamp and puts a new one in front. The oldest falls off when all places are taken. */
@@ -102,7 +108,7 @@ static void push(struct engine_state *state, const struct engine_limit *limit, u
 
 struct stamps {
     unsigned count;
-    uint64_t place[STAMPS_MAX + 2];      /* newest first */
+    uint64_t place[STAMPS_MAX + 2]; /* newest first */
     uint64_t charges[STAMPS_MAX + 2];
 };
 
@@ -125,66 +131,81 @@ static void pack(struct engine_state *state, const struct engine_limit *limit, c
         push(state, limit, stamps->place[i], stamps->charges[i]);
 }
 
-/* Makes room for one more stamp where refunds have thinned them out: the neighbours with the least between them become
- * one, with the time of the later.  While fewer than N charges are there, some pair has at most 2 chunk. */
-static void merge_thinnest(struct engine_state *state, const struct engine_limit *limit)
+/* Closes the open stamp where all places are taken, because refunds have thinned the stamps out: the neighbours with the
+ * least between them, the open one included, become one with the time of the later.  While fewer than N charges are
+ * there, some pair has less than 2 chunk: of an even number of stamps pair them all off, of an odd one those closed. */
+static void close_merging(struct engine_state *state, const struct engine_limit *limit)
 {
-    struct stamps stamps;
-    unpack(state, limit, &stamps);
-    unsigned best = 0;
-    for (unsigned i = 0; i + 1 < stamps.count; i++)
-        if (stamps.charges[i] + stamps.charges[i + 1] < stamps.charges[best] + stamps.charges[best + 1])
-            best = i;
-    stamps.charges[best] += stamps.charges[best + 1];
-    for (unsigned i = best + 1; i + 1 < stamps.count; i++) {
-        stamps.place[i] = stamps.place[i + 1];
-        stamps.charges[i] = stamps.charges[i + 1];
+    struct stamps closed, all;
+    unpack(state, limit, &closed);
+    all.count = closed.count + 1;
+    all.place[0] = grid_of(limit, state->time_ns);
+    all.charges[0] = state->tally;
+    for (unsigned i = 0; i < closed.count; i++) {
+        all.place[i + 1] = closed.place[i];
+        all.charges[i + 1] = closed.charges[i];
     }
-    stamps.count--;
-    pack(state, limit, &stamps);
+    unsigned best = 0;
+    for (unsigned i = 0; i + 1 < all.count; i++)
+        if (all.charges[i] + all.charges[i + 1] < all.charges[best] + all.charges[best + 1])
+            best = i;
+    all.charges[best] += all.charges[best + 1];
+    for (unsigned i = best + 1; i + 1 < all.count; i++) {
+        all.place[i] = all.place[i + 1];
+        all.charges[i] = all.charges[i + 1];
+    }
+    all.count--;
+    pack(state, limit, &all);
 }
 
 /* ---- what is in the window ---- */
 
-struct window {
-    unsigned closed;         /* closed stamps still in it: the newest so many */
-    uint64_t charges;        /* in all */
-    uint64_t newest;         /* grid place of time_ns */
-    uint64_t first_expiry_ns;    /* when the oldest stamp in it leaves it; 0 if there is none */
+struct charge {
+    uint64_t units;
+    uint64_t at_ns;
 };
 
-static bool is_open_live(const struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+struct window {
+    unsigned closed;          /* closed stamps still in it: the newest so many */
+    uint64_t open;            /* charges of the open stamp in it */
+    uint64_t charges;         /* in all */
+    uint64_t newest;          /* grid place of time_ns; 0 without closed stamps */
+    uint64_t first_expiry_ns; /* when the oldest stamp in it leaves it; 0 if there is none */
+    uint64_t open_expiry_ns;  /* when the open one does */
+};
+
+/* The open stamp is exact, unless a closed one shares its place on the grid: then it goes with that one, so that what came
+ * first also leaves first. */
+static uint64_t open_expiry(const struct engine_state *state, const struct engine_limit *limit, uint64_t newest)
 {
-    return state->tally > 0 && engine_add(state->time_ns, limit->spec.period_ns) > now_ns;
+    if (closed_count(state) > 0 &&
+        code_at(state, limit, 0) >> count_bits(limit) == (newest & low_bits(limit->age_bits)))
+        return expiry_of(limit, newest);
+    return engine_add(state->time_ns, limit->spec.period_ns);
 }
 
 static struct window window_at(const struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
 {
-    struct window window = { 0, 0, 0, 0 };
-    unsigned closed = closed_count(state);
-    if (closed > 0) {
+    struct window window = { .closed = closed_count(state) };
+    if (window.closed > 0)
         window.newest = grid_of(limit, state->time_ns);
-        while (closed > 0) {         /* oldest first: those behind the window end the search */
-            uint64_t place = place_on_grid(limit, code_at(state, limit, closed - 1), window.newest);
-            window.first_expiry_ns = expiry_of(limit, place);
-            if (window.first_expiry_ns > now_ns)
-                break;
-            closed--;
-        }
+    window.open_expiry_ns = open_expiry(state, limit, window.newest);
+    window.open = window.open_expiry_ns > now_ns ? state->tally : 0;
+    while (window.closed > 0) { /* oldest first: the first one in the window ends the search */
+        uint64_t place = place_on_grid(limit, code_at(state, limit, window.closed - 1), window.newest);
+        window.first_expiry_ns = expiry_of(limit, place);
+        if (window.first_expiry_ns > now_ns)
+            break;
+        window.closed--;
     }
-    window.closed = closed;
+    window.charges = window.open;
     if (count_bits(limit) == 0)
-        window.charges = (uint64_t)closed * limit->chunk;
+        window.charges += (uint64_t)window.closed * limit->chunk;
     else
-        for (unsigned i = 0; i < closed; i++)
+        for (unsigned i = 0; i < window.closed; i++)
             window.charges += count_of(limit, code_at(state, limit, i));
-    if (closed == 0)
-        window.first_expiry_ns = 0;
-    if (is_open_live(state, limit, now_ns)) {
-        window.charges += state->tally;
-        if (closed == 0)
-            window.first_expiry_ns = engine_add(state->time_ns, limit->spec.period_ns);
-    }
+    if (window.closed == 0)
+        window.first_expiry_ns = window.open > 0 ? window.open_expiry_ns : 0;
     return window;
 }
 
@@ -199,48 +220,43 @@ static uint64_t time_without(const struct engine_state *state, const struct engi
             return expiry_of(limit, place_on_grid(limit, code, window->newest));
         excess -= charges;
     }
-    return engine_add(state->time_ns, limit->spec.period_ns);
+    return window->open_expiry_ns;
 }
 
 /* When everything will have left it. */
-static uint64_t time_empty(const struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns,
+static uint64_t time_empty(const struct engine_state *state, const struct engine_limit *limit,
                            const struct window *window)
 {
-    if (is_open_live(state, limit, now_ns))
-        return engine_add(state->time_ns, limit->spec.period_ns);
+    if (window->open > 0)
+        return window->open_expiry_ns;
     if (window->closed == 0)
         return 0;
     return expiry_of(limit, place_on_grid(limit, code_at(state, limit, 0), window->newest));
 }
 
-static bool is_empty(const struct engine_state *state)
-{
-    return state->tally == 0 && closed_count(state) == 0;
-}
-
-/* The time at which a charge counts: never before the newest one, so that a small step back of the clock grants nothing. */
+/* The time at which a charge counts: never before the newest one, so that a small step back of the clock grants nothing, nor
+ * a charge given back that was queued: what came before it was judged behind its window. */
 static uint64_t effective_time(const struct engine_state *state, uint64_t now_ns)
 {
-    return is_empty(state) ? now_ns : engine_max(now_ns, state->time_ns);
+    return engine_max(now_ns, state->time_ns);
 }
 
 /* ---- the algorithm's functions ---- */
 
-bool sliding_settle_clock(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+/* All charges, not only those ahead: the order of the stamps must stay. */
+void sliding_pull(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
 {
-    if (engine_minus(state->time_ns, now_ns) <= engine_ahead_max(limit))
-        return false;
     struct stamps stamps;
     unpack(state, limit, &stamps);
     for (unsigned i = 0; i < stamps.count; i++)
         stamps.place[i] = grid_of(limit, now_ns);
     pack(state, limit, &stamps);
     state->time_ns = now_ns;
-    return true;
 }
 
 /* With a queue: from when on the cost fits, not before `at_ns`; else at_ns itself. */
-static uint64_t turn_of(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t at_ns)
+static uint64_t turn_of(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
+                        uint64_t at_ns)
 {
     if ((limit->spec.flags & ENGINE_QUEUE) == 0 || cost == 0 || cost > limit->spec.count)
         return at_ns;
@@ -250,50 +266,23 @@ static uint64_t turn_of(const struct engine_state *state, const struct engine_li
     return time_without(state, limit, &window, window.charges + cost - limit->spec.count);
 }
 
-void sliding_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
-                   struct engine_verdict *verdict)
+/* Drops what has left the window. */
+static void keep(struct engine_state *state, unsigned closed, uint64_t open)
 {
-    uint64_t limit_count = limit->spec.count;
-    uint64_t at_ns = turn_of(state, limit, cost, effective_time(state, now_ns));
-    struct window window = window_at(state, limit, at_ns);
-    bool queued = (limit->spec.flags & ENGINE_QUEUE) != 0;
-    uint64_t delay_ns = queued ? at_ns - now_ns : 0;
-    bool fits = cost == 0 || window.charges + cost <= limit_count;
-
-    verdict->kept = (uint8_t)window.closed;
-    verdict->allowed = fits && delay_ns <= limit->spec.period_ns;
-    verdict->delay_ns = verdict->allowed ? delay_ns : 0;
-    verdict->used = window.charges + (verdict->allowed ? cost : 0);
-    verdict->remaining = delay_ns > 0 ? 0 : engine_minus(limit_count, verdict->used);
-    if (verdict->allowed && cost > 0) {
-        verdict->reset_ns = verdict->more_ns = engine_add(at_ns, limit->spec.period_ns) - now_ns;
-        if (window.closed > 0)
-            verdict->more_ns = window.first_expiry_ns - now_ns;
-        else if (window.charges >= limit->chunk)     /* the open stamp closes, at its place on the grid */
-            verdict->more_ns = expiry_of(limit, grid_of(limit, state->time_ns)) - now_ns;
-        return;
-    }
-    verdict->reset_ns = engine_minus(time_empty(state, limit, at_ns, &window), now_ns);
-    verdict->more_ns = window.charges > 0 ? window.first_expiry_ns - now_ns : 0;
-    if (verdict->allowed)
-        return;
-    verdict->wait_ns = fits ? delay_ns - limit->spec.period_ns
-                            : time_without(state, limit, &window, window.charges + cost - limit_count) - now_ns;
+    if (closed_count(state) != closed)
+        closed_count_set(state, closed);
+    state->tally = (uint32_t)open;
 }
 
-/* Charges at `at_ns`, where the newest `kept` closed stamps are in the window. */
-static void charge_on(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t at_ns,
-                      unsigned kept)
+/* Charges to a state that holds nothing but what is in the window. */
+static void charge_kept(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t at_ns)
 {
-    if (closed_count(state) != kept)
-        closed_count_set(state, kept);
-    if (!is_open_live(state, limit, at_ns))
-        state->tally = 0;
     while (cost > 0) {
         if (state->tally >= limit->chunk) {
-            if (count_bits(limit) > 0 && closed_count(state) == limit->stamps && limit->stamps > 1)
-                merge_thinnest(state, limit);
-            push(state, limit, grid_of(limit, state->time_ns), state->tally);
+            if (count_bits(limit) > 0 && closed_count(state) == limit->stamps)
+                close_merging(state, limit);
+            else
+                push(state, limit, grid_of(limit, state->time_ns), state->tally);
             state->tally = 0;
         }
         uint64_t part = engine_min(cost, limit->chunk - state->tally);
@@ -306,99 +295,212 @@ static void charge_on(struct engine_state *state, const struct engine_limit *lim
 void sliding_charge_at(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t at_ns)
 {
     struct window window = window_at(state, limit, at_ns);
-    charge_on(state, limit, cost, at_ns, window.closed);
+    keep(state, window.closed, window.open);
+    charge_kept(state, limit, cost, at_ns);
+}
+
+static bool is_queued(const struct engine_limit *limit)
+{
+    return (limit->spec.flags & ENGINE_QUEUE) != 0;
+}
+
+/* The verdict's numbers for a window at `at_ns` to which nothing is charged. */
+static void tell_window(const struct engine_state *state, const struct engine_limit *limit, const struct window *window,
+                        struct engine_verdict *verdict)
+{
+    verdict->used = window->charges;
+    verdict->remaining = engine_minus(limit->spec.count, window->charges);
+    verdict->reset_ns = time_empty(state, limit, window);
+    verdict->more_ns = window->charges > 0 ? window->first_expiry_ns : 0;
+}
+
+/* The same, after `cost` was charged to it at `at_ns`. */
+static void tell_charged(const struct engine_state *state, const struct engine_limit *limit,
+                         const struct window *window, struct charge cost, struct engine_verdict *verdict)
+{
+    bool closes = window->open >= limit->chunk;
+    bool spills = (closes ? 0 : window->open) + cost.units > limit->chunk;
+    if (count_bits(limit) > 0 && (closes || spills)) { /* stamps may be merged: see what comes of it */
+        struct engine_state after = *state;
+        sliding_charge_at(&after, limit, cost.units, cost.at_ns);
+        struct window then = window_at(&after, limit, cost.at_ns);
+        tell_window(&after, limit, &then, verdict);
+        return;
+    }
+    uint64_t at_place = grid_of(limit, cost.at_ns);
+    uint64_t open_place = closes ? grid_of(limit, state->time_ns) : 0;
+    bool shared = spills || (closes && open_place == at_place);
+    if (!shared && !closes && window->closed > 0)
+        shared = place_on_grid(limit, code_at(state, limit, 0), window->newest) == at_place;
+    verdict->used = window->charges + cost.units;
+    verdict->remaining = engine_minus(limit->spec.count, verdict->used);
+    verdict->reset_ns = shared ? expiry_of(limit, at_place) : engine_add(cost.at_ns, limit->spec.period_ns);
+    verdict->more_ns = verdict->reset_ns;
+    if (window->closed > 0)
+        verdict->more_ns = window->first_expiry_ns;
+    else if (closes)
+        verdict->more_ns = expiry_of(limit, open_place);
+}
+
+/* So far the times are points; makes them spans from now on, and says what a queue leaves for requests at once. */
+static void tell_spans(const struct engine_limit *limit, uint64_t at_ns, uint64_t now_ns,
+                       struct engine_verdict *verdict)
+{
+    if (is_queued(limit) && at_ns > now_ns) {
+        if (verdict->used < limit->spec.count)
+            verdict->more_ns = at_ns;
+        verdict->remaining = 0;
+    }
+    verdict->reset_ns = engine_minus(verdict->reset_ns, now_ns);
+    verdict->more_ns = engine_minus(verdict->more_ns, now_ns);
+}
+
+void sliding_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
+                   struct engine_verdict *verdict)
+{
+    uint64_t base_ns = effective_time(state, now_ns), at_ns = base_ns;
+    struct window window = window_at(state, limit, base_ns);
+    if (cost > 0 && window.charges + cost > limit->spec.count)
+        at_ns = time_without(state, limit, &window, window.charges + cost - limit->spec.count);
+    uint64_t latest_ns = is_queued(limit) ? engine_add(now_ns, limit->spec.period_ns) : base_ns;
+    verdict->allowed = cost == 0 || at_ns <= latest_ns;
+    if (cost == 0 || !verdict->allowed) {
+        if (!verdict->allowed)
+            verdict->wait_ns = is_queued(limit) ? at_ns - latest_ns : at_ns - now_ns;
+        tell_window(state, limit, &window, verdict);
+        tell_spans(limit, base_ns, now_ns, verdict);
+        return;
+    }
+    if (at_ns != base_ns)
+        window = window_at(state, limit, at_ns);
+    verdict->kept = (uint8_t)(window.closed | (window.open > 0 ? KEPT_OPEN : 0));
+    if (is_queued(limit))
+        verdict->delay_ns = at_ns - now_ns;
+    tell_charged(state, limit, &window, (struct charge){ cost, at_ns }, verdict);
+    tell_spans(limit, at_ns, now_ns, verdict);
 }
 
 void sliding_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                     struct engine_verdict *verdict)
 {
-    uint64_t at_ns = turn_of(state, limit, cost, effective_time(state, now_ns));
-    charge_on(state, limit, cost, at_ns, (unsigned)engine_min(verdict->kept, closed_count(state)));
+    uint64_t at_ns = effective_time(state, now_ns);
+    if (is_queued(limit)) {
+        at_ns = turn_of(state, limit, cost, at_ns);
+        sliding_charge_at(state, limit, cost, at_ns);
+    } else { /* judged at this very time: the window need not be looked at again */
+        keep(state, verdict->kept & KEPT_CLOSED, (verdict->kept & KEPT_OPEN) != 0 ? state->tally : 0);
+        charge_kept(state, limit, cost, at_ns);
+    }
     verdict->mark = at_ns;
 }
 
-/* The oldest charges make room: the window never holds more than it can, and the newest refusal always counts. */
+/* The oldest charges make room: the window stays as full as it can be, and the newest refusal always counts.  What a stamp
+ * that makes room held beyond the need counts from now on again, for it may still be in the window. */
 void sliding_count_refused(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns)
 {
     uint64_t at_ns = effective_time(state, now_ns);
     struct window window = window_at(state, limit, at_ns);
-    while (window.closed > 0 && window.charges + cost > limit->spec.count) {
+    uint64_t kept = engine_minus(limit->spec.count, cost);
+    while (window.closed > 0 && window.charges > kept) {
         window.charges -= count_of(limit, code_at(state, limit, window.closed - 1));
         window.closed--;
     }
     closed_count_set(state, window.closed);
-    if (window.charges + cost > limit->spec.count) {     /* only the open stamp is left */
-        state->tally = (uint32_t)engine_min(state->tally, engine_minus(limit->spec.count, cost));
+    if (window.charges > kept) { /* only the open stamp is left */
+        state->tally = (uint32_t)engine_min(state->tally, kept);
+        window.charges = state->tally;
     }
-    sliding_charge_at(state, limit, cost, at_ns);
+    sliding_charge_at(state, limit, limit->spec.count - window.charges, at_ns);
 }
 
-/* A charge of time `mark` is in the first stamp, oldest first, whose time is not before it; what it spilled over is in the
- * next ones, if that stamp was closed at its very time. */
-uint64_t sliding_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
-                        uint64_t now_ns)
+/* Takes up to `cost` out of the closed stamps that are not before `place`, oldest first. A stamp that keeps no count can
+ * only go as a whole: `stuck` is set when one would have to be divided. */
+static uint64_t take_from_closed(struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
+                                 uint64_t place, bool *stuck)
 {
-    uint64_t at_ns = effective_time(state, now_ns), back = 0;
-    struct window window = window_at(state, limit, at_ns);
-    closed_count_set(state, window.closed);
-    uint64_t place = grid_of(limit, mark);
-    bool found = false, spilled = true;
-    struct stamps stamps;
+    struct stamps stamps, kept = { .count = 0 };
+    uint64_t back = 0;
     unpack(state, limit, &stamps);
-    for (unsigned i = stamps.count; i-- > 0 && back < cost && spilled;) {
+    for (unsigned i = stamps.count; i-- > 0 && back < cost && !*stuck;) {
         if (stamps.place[i] < place)
             continue;
         uint64_t part = engine_min(cost - back, stamps.charges[i]);
+        *stuck = count_bits(limit) == 0 && part < limit->chunk;
+        if (*stuck)
+            continue;
         stamps.charges[i] -= part;
         back += part;
-        found = true;
-        spilled = stamps.place[i] == place;
     }
-    if (found) {
-        unsigned kept = 0;
-        for (unsigned i = 0; i < stamps.count; i++)
-            if (stamps.charges[i] > 0) {
-                stamps.place[kept] = stamps.place[i];
-                stamps.charges[kept++] = stamps.charges[i];
-            }
-        stamps.count = kept;
-        pack(state, limit, &stamps);
-    }
-    if (back < cost && spilled && is_open_live(state, limit, at_ns) && state->time_ns >= mark) {
-        uint64_t part = engine_min(cost - back, state->tally);
-        state->tally -= (uint32_t)part;
-        back += part;
-    }
+    for (unsigned i = 0; i < stamps.count; i++)
+        if (stamps.charges[i] > 0) {
+            kept.place[kept.count] = stamps.place[i];
+            kept.charges[kept.count++] = stamps.charges[i];
+        }
+    if (back > 0)
+        pack(state, limit, &kept);
     return back;
+}
+
+static uint64_t take_from_open(struct engine_state *state, uint64_t cost)
+{
+    uint64_t part = engine_min(cost, state->tally);
+    state->tally -= (uint32_t)part;
+    return part;
+}
+
+/* What is taken out leaves the window no earlier than the charge would have, and of such the earliest: so what remains
+ * still stands for every charge kept, wherever stamps were merged or moved.  A charge that has left gives nothing. */
+uint64_t sliding_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
+                        uint64_t now_ns)
+{
+    uint64_t at_ns = effective_time(state, now_ns);
+    if (engine_add(mark, limit->spec.period_ns) <= at_ns || mark > state->time_ns)
+        return 0;
+    struct window window = window_at(state, limit, at_ns);
+    closed_count_set(state, window.closed);
+    state->tally = (uint32_t)window.open;
+    uint64_t place = grid_of(limit, mark), back = 0;
+    bool stuck = false;
+    if (place == grid_of(limit, state->time_ns)) /* the open stamp goes with the closed ones of its place */
+        back = take_from_open(state, cost);
+    back += take_from_closed(state, limit, cost - back, place, &stuck);
+    return stuck ? back : back + take_from_open(state, cost - back);
 }
 
 void sliding_repair(struct engine_state *state, const struct engine_limit *limit)
 {
-    if (state->tally > limit->chunk)
-        state->tally = limit->chunk;
+    state->tally = (uint32_t)engine_min(state->tally, limit->chunk);
     if (closed_count(state) > limit->stamps)
         closed_count_set(state, limit->stamps);
-    struct stamps stamps;
+    struct stamps stamps, kept = { .count = 0 };
     unpack(state, limit, &stamps);
-    uint64_t later = grid_of(limit, state->time_ns);
+    uint64_t later = grid_of(limit, state->time_ns), room = engine_minus(limit->spec.count, state->tally);
     for (unsigned i = 0; i < stamps.count; i++) {
-        later = stamps.place[i] = engine_min(stamps.place[i], later);
-        stamps.charges[i] = engine_min(stamps.charges[i], 2 * (uint64_t)limit->chunk);
+        later = engine_min(stamps.place[i], later);
+        uint64_t charges = engine_min(engine_min(stamps.charges[i], 2 * (uint64_t)limit->chunk), room);
+        if (charges == 0 || (count_bits(limit) == 0 && charges < limit->chunk))
+            continue;
+        room -= charges;
+        kept.place[kept.count] = later;
+        kept.charges[kept.count++] = charges;
     }
-    pack(state, limit, &stamps);
+    pack(state, limit, &kept);
 }
 
 void sliding_convert(const struct engine_state *state, const struct engine_limit *from, struct engine_state *fresh,
                      const struct engine_limit *to, uint64_t now_ns)
 {
     struct window window = window_at(state, from, effective_time(state, now_ns));
+    uint64_t beyond = engine_minus(window.charges, to->spec.count); /* the oldest, when N has shrunk */
     struct stamps stamps;
     unpack(state, from, &stamps);
     for (unsigned i = window.closed; i-- > 0;) {
         uint64_t time_ns = engine_min(stamps.place[i] * from->quantum_ns, state->time_ns);
+        uint64_t left_out = engine_min(beyond, stamps.charges[i]);
+        beyond -= left_out;
         if (engine_add(time_ns, to->spec.period_ns) > now_ns)
-            sliding_charge_at(fresh, to, engine_min(stamps.charges[i], to->spec.count), time_ns);
+            sliding_charge_at(fresh, to, stamps.charges[i] - left_out, time_ns);
     }
-    if (is_open_live(state, from, now_ns) && engine_add(state->time_ns, to->spec.period_ns) > now_ns)
-        sliding_charge_at(fresh, to, engine_min(state->tally, to->spec.count), state->time_ns);
+    if (window.open > 0 && engine_add(state->time_ns, to->spec.period_ns) > now_ns)
+        sliding_charge_at(fresh, to, window.open - beyond, state->time_ns);
 }

@@ -9,11 +9,14 @@
  *
  * That is checked here in whole numbers, not believed.  Grids are decimal (1, 2, 5 times a power of ten) where that
  * suffices, because then times of whole milliseconds or seconds lie on them and nothing at all is rounded.
+ *
+ * Counts in the stamps (ENGINE_REFUNDABLE) leave fewer bits for the time: there the promise holds up to N = 1071. Beyond, the
+ * layout that comes closest is taken, and the strict window alone is promised.
  */
 #include "engine/algorithm.h"
 
 #define LOG_BITS 251
-#define STAMP_BITS_MAX 57        /* enough for a year in nanoseconds, and shifts by it stay below 64 */
+#define STAMP_BITS_MAX 57 /* enough for a year in nanoseconds, and shifts by it stay below 64 */
 #define EXACT_MAX 16
 
 __extension__ typedef unsigned __int128 wide;
@@ -53,12 +56,12 @@ static bool lay_out(struct engine_limit *limit, unsigned stamps)
 {
     uint64_t count = limit->spec.count, period_ns = limit->spec.period_ns;
     limit->stamps = (uint8_t)stamps;
-    limit->chunk = (uint32_t)((count + stamps) / (stamps + 1));
+    limit->chunk = (uint32_t)engine_max((count + stamps) / (stamps + 1), 1);
     unsigned bits = stamps == 0 ? STAMP_BITS_MAX : LOG_BITS / stamps;
     limit->stamp_bits = (uint8_t)(bits < STAMP_BITS_MAX ? bits : STAMP_BITS_MAX);
     bool counted = (limit->spec.flags & ENGINE_REFUNDABLE) != 0 && limit->chunk > 1;
     unsigned count_bits = counted ? bits_for(2 * (uint64_t)limit->chunk) : 0;
-    if (count_bits + 4 > limit->stamp_bits)
+    if (count_bits + 4 > limit->stamp_bits || limit->chunk > ENGINE_TALLY_MAX)
         return false;
     limit->age_bits = (uint8_t)(limit->stamp_bits - count_bits);
     limit->quantum_ns = decimal_quantum(period_ns, limit->age_bits);
@@ -90,15 +93,13 @@ const char *sliding_compile(struct engine_limit *limit)
     unsigned best = 0;
     uint64_t least = UINT64_MAX;
     for (unsigned stamps = 4; stamps <= 16; stamps++) {
-        bool fine = lay_out(limit, stamps);
-        bool usable = limit->age_bits >= 4 && limit->age_bits <= limit->stamp_bits;
-        if (fine)
+        limit->age_bits = 0;
+        if (lay_out(limit, stamps))
             return NULL;
-        if (usable && looseness(limit) < least) {
+        if (limit->age_bits > 0 && looseness(limit) < least) {
             least = looseness(limit);
             best = stamps;
         }
-        limit->age_bits = 0;
     }
     if (best == 0)
         return "a sliding window cannot hold so many charges with refunds; use `algorithm: bucket`, or a lower limit";

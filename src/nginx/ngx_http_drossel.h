@@ -109,6 +109,7 @@ ngx_int_t ngx_http_drossel_facts(ngx_http_request_t *r,
 /* One walk over the request's headers. */
 void ngx_http_drossel_look(ngx_http_request_t *r,
     ngx_http_drossel_seen_t *seen);
+ngx_uint_t ngx_http_drossel_is_challenge(const ngx_table_elt_t *h);
 
 /* Answers a refused request.  Returns what a phase handler is to return. */
 ngx_int_t ngx_http_drossel_refuse(ngx_http_request_t *r,

@@ -147,7 +147,9 @@ ngx_http_drossel_has_error_page(ngx_http_request_t *r, ngx_uint_t status)
 static ngx_int_t
 ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer)
 {
+    u_char       *end;
     ngx_int_t     rc;
+    ngx_str_t    *type;
     ngx_buf_t    *b;
     ngx_chain_t   out;
 
@@ -169,10 +171,14 @@ ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer)
         return ngx_http_send_header(r);
     }
 
-    r->headers_out.content_type.data =
-                                (u_char *) answer->content_type;
-    r->headers_out.content_type.len = ngx_strlen(answer->content_type);
-    r->headers_out.content_type_len = strcspn(answer->content_type, ";");
+    type = &r->headers_out.content_type;
+    type->data = (u_char *) answer->content_type;
+    type->len = ngx_strlen(answer->content_type);
+
+    end = ngx_strlchr(type->data, type->data + type->len, ';');
+
+    r->headers_out.content_type_len = end ? (size_t) (end - type->data)
+                                          : type->len;
     r->headers_out.content_type_lowcase = NULL;
 
     rc = ngx_http_send_header(r);
@@ -206,7 +212,7 @@ ngx_http_drossel_add_challenge(ngx_http_request_t *r, const char *limit)
 
     h = ngx_list_push(&r->headers_in.headers);
     if (h == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     h->hash = ngx_hash_key(ngx_http_drossel_challenge_low,
@@ -216,7 +222,7 @@ ngx_http_drossel_add_challenge(ngx_http_request_t *r, const char *limit)
     h->value.data = (u_char *) limit;
     h->value.len = ngx_strlen(limit);
 
-    return NGX_DECLINED;
+    return NGX_OK;
 }
 
 
@@ -229,7 +235,6 @@ ngx_http_drossel_add_challenge(ngx_http_request_t *r, const char *limit)
 void
 ngx_http_drossel_remove_challenge(ngx_http_request_t *r)
 {
-    u_char           *key;
     ngx_uint_t        i;
     ngx_list_t       *list;
     ngx_list_part_t  *part, *prev;
@@ -244,12 +249,7 @@ ngx_http_drossel_remove_challenge(ngx_http_request_t *r)
 
         for (i = 0; i < part->nelts; /* void */ ) {
 
-            key = h[i].lowcase_key;
-
-            if (h[i].key.len != sizeof(ngx_http_drossel_challenge) - 1
-                || ngx_memcmp(key, "drossel", 7) != 0
-                || ngx_memcmp(key + 8, "challenge", 9) != 0)
-            {
+            if (!ngx_http_drossel_is_challenge(&h[i])) {
                 i++;
                 continue;
             }

@@ -16,6 +16,7 @@ static ngx_int_t ngx_http_drossel_path(ngx_http_request_t *r, char *buf,
     struct drossel_text *path);
 static bool ngx_http_drossel_find_header(const struct drossel_request *request,
     struct drossel_text name, unsigned nth, struct drossel_text *value);
+static ngx_uint_t ngx_http_drossel_forwarding(const ngx_table_elt_t *h);
 
 
 ngx_int_t
@@ -190,15 +191,22 @@ ngx_http_drossel_find_header(const struct drossel_request *request,
 }
 
 
+/*
+ * Of several forwarding headers the one is told that is hardest to forge
+ * through a proxy: most proxies append to X-Forwarded-For, but many pass on
+ * others as they came.
+ */
+
 void
 ngx_http_drossel_look(ngx_http_request_t *r, ngx_http_drossel_seen_t *seen)
 {
-    u_char           *key;
-    ngx_uint_t        i;
+    ngx_uint_t        i, rank, best;
     ngx_list_part_t  *part;
     ngx_table_elt_t  *h;
 
     ngx_memzero(seen, sizeof(ngx_http_drossel_seen_t));
+
+    best = 0;
 
     for (part = &r->headers_in.headers.part; part; part = part->next) {
 
@@ -206,39 +214,54 @@ ngx_http_drossel_look(ngx_http_request_t *r, ngx_http_drossel_seen_t *seen)
 
         for (i = 0; i < part->nelts; i++) {
 
-            key = h[i].lowcase_key;
+            if (ngx_http_drossel_is_challenge(&h[i])) {
+                seen->challenge = 1;
+                continue;
+            }
 
-            switch (h[i].key.len) {
+            rank = ngx_http_drossel_forwarding(&h[i]);
 
-            case 9:
-                if (ngx_memcmp(key, "x-real-ip", 9) == 0
-                    || ngx_memcmp(key, "forwarded", 9) == 0)
-                {
-                    seen->forwarded = &h[i];
-                }
-                break;
-
-            case 15:
-                if (ngx_memcmp(key, "x-forwarded-for", 15) == 0) {
-                    seen->forwarded = &h[i];
-                }
-                break;
-
-            case 16:
-                if (ngx_memcmp(key, "cf-connecting-ip", 16) == 0) {
-                    seen->forwarded = &h[i];
-                }
-                break;
-
-            case 17:
-                /* applications behind CGI cannot tell "_" from "-" */
-                if (ngx_memcmp(key, "drossel", 7) == 0
-                    && ngx_memcmp(key + 8, "challenge", 9) == 0)
-                {
-                    seen->challenge = 1;
-                }
-                break;
+            if (rank > best) {
+                best = rank;
+                seen->forwarded = &h[i];
             }
         }
     }
+}
+
+
+/* 0: no forwarding header. */
+
+static ngx_uint_t
+ngx_http_drossel_forwarding(const ngx_table_elt_t *h)
+{
+    switch (h->key.len) {
+
+    case 9:
+        if (ngx_memcmp(h->lowcase_key, "forwarded", 9) == 0) {
+            return 3;
+        }
+
+        return ngx_memcmp(h->lowcase_key, "x-real-ip", 9) == 0 ? 2 : 0;
+
+    case 15:
+        return ngx_memcmp(h->lowcase_key, "x-forwarded-for", 15) == 0 ? 4 : 0;
+
+    case 16:
+        return ngx_memcmp(h->lowcase_key, "cf-connecting-ip", 16) == 0 ? 1 : 0;
+
+    default:
+        return 0;
+    }
+}
+
+
+/* Applications behind CGI cannot tell "_" from "-". */
+
+ngx_uint_t
+ngx_http_drossel_is_challenge(const ngx_table_elt_t *h)
+{
+    return h->key.len == 17
+           && ngx_memcmp(h->lowcase_key, "drossel", 7) == 0
+           && ngx_memcmp(h->lowcase_key + 8, "challenge", 9) == 0;
 }

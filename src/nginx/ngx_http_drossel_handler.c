@@ -166,7 +166,11 @@ ngx_http_drossel_enforce(ngx_http_request_t *r,
         return ngx_http_drossel_hold(r, decision->delay_ns);
 
     case DROSSEL_CHALLENGE:
-        return ngx_http_drossel_add_challenge(r, decision->limit_name);
+        if (ngx_http_drossel_add_challenge(r, decision->limit_name) != NGX_OK) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        return ngx_http_drossel_hold(r, decision->delay_ns);
 
     case DROSSEL_REFUSE:
         return ngx_http_drossel_refuse(r, mcf, decision);
@@ -204,21 +208,16 @@ ngx_http_drossel_keep(ngx_http_drossel_ctx_t *ctx,
     if (decision->verdict >= DROSSEL_REFUSE) {
         ctx->wait_ns = decision->wait_ns;
 
-    } else if (decision->verdict == DROSSEL_DELAY) {
+    } else if (decision->verdict != DROSSEL_ALLOW) {
         ctx->delay_ns = decision->delay_ns;
 
-    } else if (decision->verdict == DROSSEL_ALLOW && decision->dry_run_count) {
+    } else if (decision->dry_run_verdict != DROSSEL_ALLOW) {
         ctx->word = ngx_http_drossel_word_of(decision->dry_run_verdict);
         ctx->dry_run = 1;
-        ctx->limit = decision->dry_run[0];
+        ctx->limit = decision->dry_run_limit_name;
         ctx->remaining = 0;
-
-        if (decision->dry_run_verdict == DROSSEL_DELAY) {
-            ctx->delay_ns = decision->dry_run_wait_ns;
-
-        } else {
-            ctx->wait_ns = decision->dry_run_wait_ns;
-        }
+        ctx->wait_ns = decision->dry_run_wait_ns;
+        ctx->delay_ns = decision->dry_run_delay_ns;
     }
 }
 

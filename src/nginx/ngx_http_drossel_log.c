@@ -16,7 +16,12 @@
 
 #define NGX_HTTP_DROSSEL_KEY_LEN      128
 #define NGX_HTTP_DROSSEL_METHOD_MAX   16
-#define NGX_HTTP_DROSSEL_LINE_MAX     128
+#define NGX_HTTP_DROSSEL_PATH_MAX     128
+
+/* each byte may become \xHH */
+#define NGX_HTTP_DROSSEL_LINE_LEN                                             \
+    (4 * (NGX_HTTP_DROSSEL_METHOD_MAX + NGX_HTTP_DROSSEL_PATH_MAX) + 1)
+
 #define NGX_HTTP_DROSSEL_HELD_LEN                                             \
     (sizeof(" (and  more in the last  s)") + 2 * NGX_INT64_LEN)
 
@@ -25,10 +30,13 @@ static ngx_http_drossel_budget_t *ngx_http_drossel_budget(
     ngx_http_drossel_main_conf_t *mcf, const char *limit);
 static u_char *ngx_http_drossel_held(u_char *p,
     ngx_http_drossel_budget_t *budget);
-static ngx_uint_t ngx_http_drossel_limit_find(const struct policy *policy,
-    const char *name);
 static uint64_t ngx_http_drossel_count(const struct policy *policy,
-    ngx_uint_t limit, const char *name);
+    const struct drossel_decision *decision);
+static ngx_uint_t ngx_http_drossel_level(
+    const ngx_http_drossel_main_conf_t *mcf,
+    const ngx_http_drossel_ctx_t *ctx);
+static u_char *ngx_http_drossel_request_line(u_char *p,
+    const struct drossel_request *request);
 static u_char *ngx_http_drossel_escape(u_char *p, const char *text,
     size_t size, size_t max);
 static const char *ngx_http_drossel_why(const struct drossel_decision *decision);
@@ -67,9 +75,7 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     u_char                     *p;
     u_char                      wait[NGX_HTTP_DROSSEL_SECONDS_LEN + 1];
     u_char                      held[NGX_HTTP_DROSSEL_HELD_LEN];
-    u_char                      line[4 * (NGX_HTTP_DROSSEL_METHOD_MAX
-                                          + NGX_HTTP_DROSSEL_LINE_MAX) + 1];
-    uint64_t                    used, count;
+    u_char                      line[NGX_HTTP_DROSSEL_LINE_LEN];
     ngx_log_t                   log;
     ngx_uint_t                  level;
     struct drossel_decision     told;
@@ -79,11 +85,7 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
         return;
     }
 
-    level = mcf->log_level;
-
-    if (ctx->word < NGX_HTTP_DROSSEL_CHALLENGED || ctx->dry_run) {
-        level = ngx_min(level + 1, NGX_LOG_INFO);
-    }
+    level = ngx_http_drossel_level(mcf, ctx);
 
     if (r->connection->log->log_level < level) {
         return;
@@ -97,17 +99,10 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     *ngx_http_drossel_held(held, budget) = '\0';
 
     told = *decision;
-    used = decision->used;
 
     if (ctx->dry_run) {
-        told.limit = (uint32_t) ngx_http_drossel_limit_find(mcf->policy,
-                                                            ctx->limit);
-    }
-
-    count = ngx_http_drossel_count(mcf->policy, told.limit, ctx->limit);
-
-    if (ctx->dry_run) {
-        used = count;
+        told.limit = decision->dry_run_limit;
+        told.used = decision->dry_run_used;
     }
 
     size = limiter_key_format(mcf->limiter, request, &told, key, sizeof(key));
@@ -116,12 +111,7 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
                                        ? ctx->delay_ns : ctx->wait_ns);
     *p = '\0';
 
-    p = ngx_http_drossel_escape(line, request->method.data,
-                                request->method.size,
-                                NGX_HTTP_DROSSEL_METHOD_MAX);
-    *p++ = ' ';
-    p = ngx_http_drossel_escape(p, request->path.data, request->path.size,
-                                NGX_HTTP_DROSSEL_LINE_MAX);
+    p = ngx_http_drossel_request_line(line, request);
 
     log = *r->connection->log;
     log.handler = NULL;
@@ -131,10 +121,23 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
                   "request=\"%*s\"%s%s",
                   ngx_http_drossel_word(ctx->word),
                   ctx->dry_run ? "_DRY_RUN" : "",
-                  ctx->limit ? ctx->limit : "-", size, key, used, count,
+                  ctx->limit ? ctx->limit : "-", size, key, told.used,
+                  ngx_http_drossel_count(mcf->policy, &told),
                   ctx->word == NGX_HTTP_DROSSEL_DELAYED ? "delay" : "wait",
                   wait, (size_t) (p - line), line,
                   ngx_http_drossel_why(decision), held);
+}
+
+
+static ngx_uint_t
+ngx_http_drossel_level(const ngx_http_drossel_main_conf_t *mcf,
+    const ngx_http_drossel_ctx_t *ctx)
+{
+    if (ctx->word < NGX_HTTP_DROSSEL_CHALLENGED || ctx->dry_run) {
+        return ngx_min(mcf->log_level + 1, NGX_LOG_INFO);
+    }
+
+    return mcf->log_level;
 }
 
 
@@ -313,51 +316,48 @@ ngx_http_drossel_log_proxy(ngx_http_request_t *r,
 }
 
 
-static ngx_uint_t
-ngx_http_drossel_limit_find(const struct policy *policy, const char *name)
-{
-    uint32_t  i;
-
-    for (i = 0; i < policy->limit_count; i++) {
-        if (policy->limits[i].name == name) {
-            return i;
-        }
-    }
-
-    for (i = 0; i < policy->rate_count; i++) {
-        if (policy->rates[i].name == name) {
-            return policy->rates[i].limit;
-        }
-    }
-
-    return UINT32_MAX;
-}
-
-
-/* N of the rate that has this name, else of the limit's first. */
+/* N of the rate that refused; of the limit's first where none is told. */
 
 static uint64_t
-ngx_http_drossel_count(const struct policy *policy, ngx_uint_t limit,
-    const char *name)
+ngx_http_drossel_count(const struct policy *policy,
+    const struct drossel_decision *decision)
 {
-    uint32_t                    i;
-    const struct policy_rate   *rate;
-    const struct policy_limit  *owner;
+    uint32_t                     i, n;
+    const struct policy_rate    *rate;
+    const struct policy_limit   *limit;
+    const struct drossel_quota  *quota;
 
-    if (limit >= policy->limit_count) {
+    if (decision->limit >= policy->limit_count) {
         return 0;
     }
 
-    owner = &policy->limits[limit];
-    rate = &policy->rates[owner->first_rate];
+    limit = &policy->limits[decision->limit];
+    rate = &policy->rates[limit->first_rate];
 
-    for (i = 0; i < owner->rate_count; i++) {
-        if (rate[i].name == name) {
-            return rate[i].engine.spec.count;
+    for (i = 0; i < limit->rate_count; i++) {
+
+        for (n = 0; n < decision->quota_count; n++) {
+            quota = &decision->quota[n];
+
+            if (quota->violated && quota->name == rate[i].name) {
+                return quota->count;
+            }
         }
     }
 
-    return owner->rate_count ? rate->engine.spec.count : 0;
+    return rate->engine.spec.count;
+}
+
+
+static u_char *
+ngx_http_drossel_request_line(u_char *p, const struct drossel_request *request)
+{
+    p = ngx_http_drossel_escape(p, request->method.data, request->method.size,
+                                NGX_HTTP_DROSSEL_METHOD_MAX);
+    *p++ = ' ';
+
+    return ngx_http_drossel_escape(p, request->path.data, request->path.size,
+                                   NGX_HTTP_DROSSEL_PATH_MAX);
 }
 
 

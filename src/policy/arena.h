@@ -17,9 +17,9 @@ struct arena_block;
 struct arena_deferred;
 
 struct policy_arena {
-    struct arena_block *blocks; /* newest first */
+    struct arena_block *blocks;      /* newest first */
     struct arena_deferred *deferred; /* newest first: released in reverse order */
-    jmp_buf out_of_memory; /* set by the reader before the first allocation */
+    jmp_buf out_of_memory;           /* set by the reader before the first allocation */
 };
 
 /* A new arena, or NULL without memory. */

@@ -24,10 +24,10 @@ enum header_test { HEADER_IS_ONE_OF = 0, HEADER_PRESENT, HEADER_ABSENT };
 struct condition {
     enum condition_kind kind;
     enum header_test test;
-    struct drossel_text header; /* lower case */
+    struct drossel_text header;  /* lower case */
     struct drossel_text *values; /* any of them; patterns' texts too */
-    struct place *places; /* of the values */
-    pcre2_code **patterns; /* CONDITION_PATH_MATCHES; NULL: does not compile */
+    struct place *places;        /* of the values */
+    pcre2_code **patterns;       /* CONDITION_PATH_MATCHES; NULL: does not compile */
     uint32_t count;
 };
 
@@ -39,7 +39,7 @@ struct class
     uint32_t condition_count;
     bool used;
     bool impossible; /* no request can be in it: told already */
-    bool broken; /* has a mistake */
+    bool broken;     /* has a mistake */
 };
 
 /* Does the condition hold?  No allocation; see match.c for what a pattern that gives up counts as. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define NAMED_MAX ((size_t)6) /* entries of a list that are named to a person */
+
 /* ---- table: ---- */
 
 static void read_table_path(struct reading *reading, const struct node *key, void *into)
@@ -39,6 +41,19 @@ void read_table(struct reading *reading, const struct node *key, void *into)
 
 /* ---- client: ---- */
 
+/* `a, b or c`, and how many more, as they are written. */
+static const char *listed(struct reading *reading, const struct node *value)
+{
+    const struct node *item = value->kind == NODE_LIST ? value->first : value;
+    size_t count = value->kind == NODE_LIST ? value->count : 1;
+    const char *text = "";
+    for (size_t i = 0; item != NULL && i < NAMED_MAX; item = item->next, i++) {
+        const char *joint = i == 0 ? "" : i + 1 == count ? " or " : ", ";
+        text = arena_format(reading->arena, "%s%s%s", text, joint, quotable(reading->arena, item->text));
+    }
+    return count <= NAMED_MAX ? text : arena_format(reading->arena, "%s or %zu more", text, count - NAMED_MAX);
+}
+
 static void read_trusted(struct reading *reading, const struct node *key, void *into)
 {
     struct network_list list = { .may_be_unix = true };
@@ -50,6 +65,7 @@ static void read_trusted(struct reading *reading, const struct node *key, void *
                 "`trusted` covers every address there is, so that every visitor may choose who he is; name the proxies "
                 "only");
     ((struct policy *)into)->client.trusted = list.set;
+    reading->trusted_text = listed(reading, key->value);
 }
 
 static void read_address_from(struct reading *reading, const struct node *key, void *into)
@@ -71,6 +87,7 @@ static void read_address_from(struct reading *reading, const struct node *key, v
                                                        : CLIENT_HEADER;
         client->header = lower;
     }
+    reading->address_from_text = name.data;
 }
 
 static void read_require_trusted(struct reading *reading, const struct node *key, void *into)

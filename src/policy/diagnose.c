@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define QUOTED_MAX 80 /* bytes of a quoted word; longer ones end in `...` */
-#define WORD_MAX 64 /* words longer than this are like no name */
+#define WORD_MAX 64   /* words longer than this are like no name */
 
 void diagnose(struct diagnoses *diagnoses, enum severity severity, const struct place *place, const char *format, ...)
 {

@@ -13,8 +13,8 @@
 enum severity { MISTAKE = 0, WARNING = 1 };
 
 struct place {
-    const char *file; /* lives as long as the arena */
-    unsigned file_number; /* 0: the policy; then the lists in the order they were read */
+    const char *file;      /* lives as long as the arena */
+    unsigned file_number;  /* 0: the policy; then the lists in the order they were read */
     unsigned line, column; /* from 1 */
 };
 
@@ -27,7 +27,7 @@ struct diagnosis {
 struct diagnoses {
     struct policy_arena *arena;
     struct arena_list found[2]; /* struct diagnosis, by severity */
-    size_t untold[2]; /* beyond DIAGNOSES_MAX */
+    size_t untold[2];           /* beyond DIAGNOSES_MAX */
 };
 
 void diagnose(struct diagnoses *diagnoses, enum severity severity, const struct place *place, const char *format, ...)

@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include <yaml.h>
 
+#define UNSIZED_ROOM ((size_t)16 * 1024)
+
 struct builder {
     struct diagnoses *diagnoses;
     struct place place; /* of the file; line and column are set for each node */
@@ -41,35 +43,58 @@ static const char *read_all(int descriptor, char *bytes, size_t size, size_t *us
     return NULL;
 }
 
+/* How many bytes to make room for; a pipe (`<(...)`, /dev/stdin) does not say. */
+static const char *room_of(int descriptor, size_t *room)
+{
+    struct stat status;
+    if (fstat(descriptor, &status) != 0)
+        return strerror(errno);
+    if (S_ISDIR(status.st_mode))
+        return "it is a directory";
+    bool sized = S_ISREG(status.st_mode) && status.st_size > 0;
+    if (sized && (uint64_t)status.st_size > DOCUMENT_BYTES_MAX)
+        return "it is larger than 16 MB";
+    *room = sized ? (size_t)status.st_size + 1 : UNSIZED_ROOM;
+    return NULL;
+}
+
+/* Reads to the end, with more room whenever there is none left. */
+static const char *read_growing(struct policy_arena *arena, int descriptor, size_t room, struct drossel_text *bytes)
+{
+    char *data = arena_alloc(arena, room);
+    size_t used = 0;
+    const char *why = read_all(descriptor, data, room, &used);
+    while (why == NULL && used == room && used <= DOCUMENT_BYTES_MAX) {
+        char *larger = arena_alloc(arena, room * 2);
+        memcpy(larger, data, used);
+        data = larger;
+        room *= 2;
+        why = read_all(descriptor, data, room, &used);
+    }
+    *bytes = (struct drossel_text){ data, used };
+    return why == NULL && used > DOCUMENT_BYTES_MAX ? "it is larger than 16 MB" : why;
+}
+
 bool document_read(struct policy_arena *arena, const char *path, struct drossel_text *bytes, const char **why)
 {
     void **slot = arena_defer(arena, close_descriptor);
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a FIFO must not hold us up */
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (descriptor < 0) {
         *why = strerror(errno);
         return false;
     }
     *slot = (void *)((intptr_t)descriptor + 1);
-    struct stat status;
-    *why = fstat(descriptor, &status) != 0 ? strerror(errno) : NULL;
-    size_t used = 0;
-    char *data = NULL;
-    if (*why == NULL && S_ISDIR(status.st_mode))
-        *why = "it is a directory";
-    else if (*why == NULL && !S_ISREG(status.st_mode))
-        *why = "it is no regular file";
-    else if (*why == NULL && (uint64_t)status.st_size > DOCUMENT_BYTES_MAX)
-        *why = "it is larger than 16 MB";
-    if (*why == NULL) {
-        data = arena_alloc(arena, (size_t)status.st_size + 1);
-        *why = read_all(descriptor, data, (size_t)status.st_size, &used);
-    }
+    size_t room = 0;
+    struct drossel_text read = { NULL, 0 };
+    *why = room_of(descriptor, &room);
+    if (*why == NULL)
+        *why = read_growing(arena, descriptor, room, &read);
     close(descriptor);
     *slot = NULL;
     if (*why != NULL)
         return false;
-    bool marked = used >= 3 && memcmp(data, "\xEF\xBB\xBF", 3) == 0;
-    *bytes = marked ? (struct drossel_text){ data + 3, used - 3 } : (struct drossel_text){ data, used };
+    bool marked = read.size >= 3 && memcmp(read.data, "\xEF\xBB\xBF", 3) == 0;
+    *bytes = marked ? (struct drossel_text){ read.data + 3, read.size - 3 } : read;
     return true;
 }
 
@@ -281,8 +306,8 @@ static struct node *build(struct builder *builder, unsigned depth)
     case YAML_MAPPING_START_EVENT:
         return build_map(builder, depth);
     case YAML_ALIAS_EVENT:
-        diagnose(builder->diagnoses, MISTAKE, &builder->place, "a YAML alias; write the value here again");
-        return new_node(builder, NODE_SCALAR);
+        refuse(builder, "a YAML alias; write the value here again");
+        return NULL;
     default:
         refuse(builder, "no YAML value; write a map of keys");
         return NULL;

@@ -1,7 +1,7 @@
 /*
  * A YAML file as a tree in which every node knows its line and column.
  *
- * Plain YAML of one document: maps, lists, scalars.  Aliases, tags and a second document are mistakes.  A key that
+ * Plain YAML of one document: maps, lists, scalars.  Tags are mistakes; aliases and a second document end the reading.  A key that
  * stands twice in a map is a mistake, and the tree holds the first.  Bounds: bytes, depth and count of nodes.
  */
 #ifndef DROSSEL_POLICY_DOCUMENT_H
@@ -20,10 +20,10 @@ struct node {
     bool plain; /* scalar without quotes */
     struct place place;
     struct drossel_text text; /* scalar; NUL-terminated */
-    struct node *first; /* list: its items; map: its keys */
-    struct node *next; /* the next item or key */
-    struct node *value; /* of a key */
-    size_t count; /* items or pairs */
+    struct node *first;       /* list: its items; map: its keys */
+    struct node *next;        /* the next item or key */
+    struct node *value;       /* of a key */
+    size_t count;             /* items or pairs */
 };
 
 /* Reads a file whole.  False with `*why` (static) if it cannot; the bytes are the arena's, without a byte order mark. */

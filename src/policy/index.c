@@ -3,24 +3,6 @@
 
 #include <string.h>
 
-struct number_span {
-    const uint32_t *numbers;
-    size_t count;
-};
-
-struct policy_index {
-    struct class *classes;
-    uint32_t class_count;
-    struct words paths, hosts, methods;
-    struct affixes begins, ends;
-    struct arena_list unfiled; /* uint32_t: classes looked at for each request */
-    struct arena_list *limits_of; /* by class: uint32_t, limits filed under it */
-    struct arena_list always; /* uint32_t: limits without a positive class */
-    struct netset *exempt_addresses; /* NULL: none */
-    struct affixes exempt_paths;
-    struct words exempt_methods;
-};
-
 /* ---- building ---- */
 
 /* Cheap conditions first. */
@@ -76,6 +58,8 @@ static void file_exempt(const struct reading *reading, struct policy_index *inde
     for (size_t i = 0; i < reading->exempt_methods.count; i++)
         words_add(reading->arena, &index->exempt_methods, methods[i].text, 0);
     index->exempt_addresses = reading->exempt_addresses;
+    index->trusted_text = reading->trusted_text;
+    index->address_from_text = reading->address_from_text;
 }
 
 struct policy_index *index_build(const struct reading *reading)
@@ -255,27 +239,4 @@ enum policy_exemption policy_exempt(const struct policy *policy, const struct dr
     if (index->exempt_methods.slot_count > 0 && words_find(&index->exempt_methods, facts->method) != NULL)
         return POLICY_EXEMPT_METHOD;
     return POLICY_NOT_EXEMPT;
-}
-
-static void describe_list(FILE *out, const char *what, const struct arena_list *list)
-{
-    const struct word *words = list->items;
-    if (list->count == 0)
-        return;
-    fprintf(out, "Requests %s ", what);
-    for (size_t i = 0; i < list->count && i < 5; i++)
-        fprintf(out, "%s%s", i == 0 ? "" : i + 1 == list->count ? " or " : ", ", words[i].text.data);
-    if (list->count > 5)
-        fprintf(out, " or %zu more", list->count - 5);
-    fprintf(out, " are neither counted nor refused.\n");
-}
-
-void index_describe_exempt(const struct policy_index *index, FILE *out)
-{
-    size_t ranges = index->exempt_addresses == NULL ? 0 : netset_size(index->exempt_addresses);
-    if (ranges > 0)
-        fprintf(out, "Clients in %zu listed %s are neither counted nor refused.\n", ranges,
-                ranges == 1 ? "range of addresses" : "ranges of addresses");
-    describe_list(out, "whose path begins with", &index->exempt_paths.words.list);
-    describe_list(out, "of the method", &index->exempt_methods.list);
 }

@@ -10,13 +10,25 @@
 
 #include "policy/reading.h"
 
+struct policy_index {
+    struct class *classes;
+    uint32_t class_count;
+    struct words paths, hosts, methods;
+    struct affixes begins, ends;
+    struct arena_list unfiled;       /* uint32_t: classes looked at for each request */
+    struct arena_list *limits_of;    /* by class: uint32_t, limits filed under it */
+    struct arena_list always;        /* uint32_t: limits without a positive class */
+    struct netset *exempt_addresses; /* NULL: none */
+    struct affixes exempt_paths;
+    struct words exempt_methods;
+    const char *trusted_text; /* as written, for a person; NULL: none */
+    const char *address_from_text;
+};
+
 struct policy_index *index_build(const struct reading *reading);
 
 /* Sets the bits of the classes the facts are in; returns how many classes were looked at. */
 uint32_t index_classes(const struct policy_index *index, const struct policy_facts *facts,
                        struct policy_class_set *classes);
-
-/* Appends the exempt paths, addresses and methods in words. */
-void index_describe_exempt(const struct policy_index *index, FILE *out);
 
 #endif

@@ -9,7 +9,7 @@
 #include "policy/classes.h"
 #include "request/client.h"
 
-#define MATCH_LIMIT 100000 /* steps of a backtracking pattern: some 100 us */
+#define MATCH_LIMIT 100000                /* steps of a backtracking pattern: some 100 us */
 #define SCRATCH_BYTES ((size_t)48 * 1024) /* PCRE2 10.42 takes 20 KiB for its frames when there is no JIT */
 
 struct scratch {

@@ -59,7 +59,7 @@ struct limit_draft {
     struct rate_text rate[POLICY_RATES_OF_LIMIT_MAX];
     uint32_t rate_count;
     struct engine_spec spec; /* all but count and period */
-    bool broken; /* has a mistake: not compiled, not warned about */
+    bool broken;             /* has a mistake: not compiled, not warned about */
     enum store_kind store;
 };
 
@@ -72,13 +72,14 @@ struct reading {
     unsigned file_count;
     struct class *classes;
     uint32_t class_count;
-    struct words class_lookup; /* by name */
-    struct netset *exempt_addresses; /* NULL: none */
-    struct arena_list exempt_paths; /* struct entry */
-    struct arena_list exempt_methods; /* struct entry */
+    struct words class_lookup;                    /* by name */
+    const char *trusted_text, *address_from_text; /* as written; NULL: not there */
+    struct netset *exempt_addresses;              /* NULL: none */
+    struct arena_list exempt_paths;               /* struct entry */
+    struct arena_list exempt_methods;             /* struct entry */
     struct limit_draft *drafts;
     uint32_t draft_count;
-    struct arena_list rates; /* struct policy_rate */
+    struct arena_list rates;    /* struct policy_rate */
     struct arena_list subjects; /* struct policy_subject */
     enum policy_outage on_outage;
     enum store_kind store;
@@ -127,7 +128,7 @@ bool read_rate(struct reading *reading, const struct node *node, struct rate_tex
 /* A decimal number without sign.  False if it is none or overflows. */
 bool parse_number(struct drossel_text text, uint64_t *out);
 bool is_token(struct drossel_text text); /* RFC 9110 section 5.6.2 */
-bool is_name(struct drossel_text text); /* of a class or limit */
+bool is_name(struct drossel_text text);  /* of a class or limit */
 bool has_control(struct drossel_text text);
 bool text_equal(struct drossel_text a, struct drossel_text b);
 bool text_is(struct drossel_text text, const char *word);
@@ -191,6 +192,8 @@ void read_overrides(struct reading *reading, struct limit_draft *draft);
 uint32_t overrides_count(const struct policy_overrides *overrides);
 
 /* check.c, check_limits.c: what no single key can tell. */
+/* Can no request be in both?  (By their methods, exact paths and hosts.) */
+bool classes_exclude(const struct class *a, const struct class *b);
 void check_classes(struct reading *reading);
 void check_limits(struct reading *reading);
 void check_sections(struct reading *reading);

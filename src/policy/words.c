@@ -140,7 +140,7 @@ static size_t compare(const struct affixes *affixes, struct drossel_text member,
 uint32_t affixes_find(const struct affixes *affixes, struct drossel_text text)
 {
     uint32_t low = 0, high = affixes->count; /* the members before `low` are not greater than the text */
-    size_t shared = 0; /* of the last of them with the text */
+    size_t shared = 0;                       /* of the last of them with the text */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         int order;

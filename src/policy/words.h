@@ -13,15 +13,15 @@
 #define WORDS_NONE UINT32_MAX
 
 struct word {
-    struct drossel_text text; /* folded words: in lower case; suffixes: reversed and in lower case */
+    struct drossel_text text;  /* folded words: in lower case; suffixes: reversed and in lower case */
     struct arena_list numbers; /* uint32_t */
-    uint32_t parent; /* affixes: the longest other prefix of this one; WORDS_NONE */
+    uint32_t parent;           /* affixes: the longest other prefix of this one; WORDS_NONE */
 };
 
 struct words {
-    bool folded; /* case of A-Z does not count */
+    bool folded;            /* case of A-Z does not count */
     struct arena_list list; /* struct word */
-    uint32_t *slots; /* index + 1 into list, by hash; a power of two of them */
+    uint32_t *slots;        /* index + 1 into list, by hash; a power of two of them */
     size_t slot_count;
 };
 
@@ -31,7 +31,7 @@ void words_add(struct policy_arena *arena, struct words *words, struct drossel_t
 const struct word *words_find(const struct words *words, struct drossel_text text);
 
 struct affixes {
-    bool backwards; /* suffixes, and case does not count */
+    bool backwards;     /* suffixes, and case does not count */
     struct words words; /* while they are added */
     struct word *sorted;
     uint32_t count;

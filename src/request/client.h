@@ -12,27 +12,27 @@
 #include "request/netset.h"
 
 enum client_source {
-    CLIENT_PEER = 0, /* no address_from: the peer is the client */
+    CLIENT_PEER = 0,        /* no address_from: the peer is the client */
     CLIENT_X_FORWARDED_FOR, /* all lines, last to first */
-    CLIENT_FORWARDED, /* RFC 7239 */
-    CLIENT_HEADER, /* another header: its first line only, walked as a list */
-    CLIENT_PROXY_PROTOCOL /* the server's listener has already put the client in `peer` */
+    CLIENT_FORWARDED,       /* RFC 7239 */
+    CLIENT_HEADER,          /* another header: its first line only, walked as a list */
+    CLIENT_PROXY_PROTOCOL   /* the server's listener has already put the client in `peer` */
 };
 
 struct client_rules {
     const struct netset *trusted; /* NULL: nobody */
     enum client_source source;
     struct drossel_text header; /* lower case name, for CLIENT_HEADER */
-    bool recursive; /* true in policies; false: one step, as nginx's default */
-    bool single; /* strict: a CLIENT_HEADER that occurs twice is not trusted */
+    bool recursive;             /* true in policies; false: one step, as nginx's default */
+    bool single;                /* strict: a CLIENT_HEADER that occurs twice is not trusted */
 };
 
-enum client_reason { /* why the walk ended where it did */
-                     CLIENT_IS_PEER, /* no header configured, or the server did it */
-                     CLIENT_PEER_UNTRUSTED, /* the header was not read */
-                     CLIENT_NO_HEADER, /* trusted peer, header missing: counted as the proxy */
-                     CLIENT_FROM_HEADER, /* an untrusted address was reached */
-                     CLIENT_ALL_TRUSTED, /* the list ended: its leftmost element */
+enum client_reason {                           /* why the walk ended where it did */
+                     CLIENT_IS_PEER,           /* no header configured, or the server did it */
+                     CLIENT_PEER_UNTRUSTED,    /* the header was not read */
+                     CLIENT_NO_HEADER,         /* trusted peer, header missing: counted as the proxy */
+                     CLIENT_FROM_HEADER,       /* an untrusted address was reached */
+                     CLIENT_ALL_TRUSTED,       /* the list ended: its leftmost element */
                      CLIENT_STOPPED_AT_GARBAGE /* an element could not be parsed: the last good address */
 };
 

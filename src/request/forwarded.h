@@ -8,7 +8,7 @@
 
 #include "drossel.h"
 
-#define FORWARDED_NODES 256 /* of a line, so many elements are kept: the last ones */
+#define FORWARDED_NODES 256     /* of a line, so many elements are kept: the last ones */
 #define FORWARDED_PARAMETERS 16 /* of one element; more is malformed */
 
 /* The `for` values of a line's last elements. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INDEX_FROM 64 /* IPv4 ranges from which on the index pays */
+#define INDEX_FROM 64    /* IPv4 ranges from which on the index pays */
 #define INDEX_SIZE 65537 /* one for each /16, and the end */
 
 __extension__ typedef unsigned __int128 netset_u128;
@@ -181,9 +181,7 @@ static bool has_v4(const struct netset *set, uint32_t address)
     size_t low = 0, high = set->v4_count;
     if (set->index != NULL) {
         low = set->index[address >> 16];
-        high = set->index[(address >> 16) + 1];
-        if (high < set->v4_count)
-            high++; /* the range that ends in the next /16 may begin in this one */
+        high = set->index[(address >> 16) + 1]; /* ends in a later /16, but may begin in this one */
     }
     while (low < high) { /* the first range that does not end before the address */
         size_t middle = low + (high - low) / 2;

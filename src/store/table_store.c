@@ -33,7 +33,8 @@ INLINED bool find_blocked(const struct table *table, struct store_batch *batch, 
         charge->judged = end_ns > batch->now_ns;
         if (!charge->judged)
             continue;
-        struct engine_state state = { .block_end_ns = end_ns };
+        /* Its strikes are not at hand: the block is believed as told, be it by the policy or by hand. */
+        struct engine_state state = { .block_end_ns = end_ns, .strikes = ENGINE_BLOCKED_BY_HAND };
         engine_settle_clock(&state, charge->limit, batch->now_ns);
         engine_judge(&state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
         stopped |= !charge->advisory;

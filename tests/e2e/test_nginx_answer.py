@@ -37,7 +37,7 @@ def test_quota_numbers_stay_hidden_from_strangers(nginx):
     ("application/json", "json"),
     ("text/html,application/xhtml+xml,*/*;q=0.8", "text/html"),
     ("text/plain", "text/plain"),
-    (None, "text/plain"),
+    (None, "application/problem+json"),
 ])
 def test_the_body_follows_the_accept_field(nginx, accept, kind):
     server = nginx(TWO)
@@ -90,7 +90,7 @@ def test_a_body_of_none_is_no_body(nginx):
 
 
 def test_the_policy_chooses_status_and_json(nginx):
-    server = nginx("answer: { status: 503, body: json, json: '{\"error\":\"slow down\",\"limit\":\"${limit}\"}' }\n" + TWO)
+    server = nginx("answer: { status: 503, reveal: everyone, body: json, json: '{\"error\":\"slow down\",\"limit\":\"${limit}\"}' }\n" + TWO)
     server.statuses(2)
     refused = server.fetch()
     assert refused.status == 503
@@ -132,6 +132,13 @@ def test_a_refused_cross_origin_request_stays_readable(nginx):
     assert "Retry-After" in refused.headers["Access-Control-Expose-Headers"]
 
 
+def test_cors_fields_may_be_added_to_refusals_only(nginx):
+    server = nginx(TWO, http="map $drossel_verdict $cors_origin { REFUSED https://shop.example; }",
+                   server="add_header Access-Control-Allow-Origin $cors_origin always;")
+    answers = [server.fetch() for _ in range(3)]
+    assert [answer.headers.get("Access-Control-Allow-Origin") for answer in answers] == [None, None, "https://shop.example"]
+
+
 def test_http2_is_judged_and_refused_stream_by_stream(nginx):
     server = nginx("limits: { page: { by: address, allow: 3 per 1h } }\n", listen="http2")
     out = subprocess.run(["nghttp", "-v", "-n", "-m", "5", f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True,
@@ -143,10 +150,15 @@ def test_http2_is_judged_and_refused_stream_by_stream(nginx):
 
 def test_http2_head_and_upload_are_refused_cleanly(nginx):
     server = nginx("limits: { page: { by: address, allow: 0 per 1h } }\n", listen="http2")
-    for extra in (["-I"], ["--data-binary", "x" * 1000]):
-        out = subprocess.run(["curl", "-s", "--http2-prior-knowledge", "-o", "/dev/null", "-w", "%{http_version} %{http_code}",
-                              *extra, f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True, timeout=20)
-        assert (out.returncode, out.stdout) == (0, "2 429")
+    body = server.folder / "upload"
+    body.write_text("x" * 1000)
+    for extra in (["-H", ":method: HEAD"], ["-d", str(body)]):
+        out = subprocess.run(["nghttp", "-v", "-n", *extra, f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True,
+                             timeout=20).stdout
+        assert ":status: 429" in out and "PROTOCOL_ERROR" not in out, out
+    out = subprocess.run(["curl", "-sI", "--http2-prior-knowledge", "-w", "%{http_version} %{http_code}", "-o", "/dev/null",
+                          f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True, timeout=20)
+    assert (out.returncode, out.stdout) == (0, "2 429")
 
 
 def test_drop_closes_without_an_answer(nginx):
@@ -155,6 +167,12 @@ def test_drop_closes_without_an_answer(nginx):
     with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
         server.fetch()
     assert server.access_log(3)[2].startswith("444 DROPPED|page")
+
+
+def test_drop_resets_a_stream_of_http2(nginx):
+    server = nginx("limits: { page: { by: address, allow: 0 per 1h, action: drop } }\n", listen="http2")
+    out = subprocess.run(["nghttp", "-v", "-n", f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True, timeout=20)
+    assert ":status:" not in out.stdout and "recv RST_STREAM" in out.stdout, out.stdout
 
 
 def test_a_delayed_request_waits_and_its_worker_does_not(nginx):
@@ -223,8 +241,8 @@ def test_a_forged_challenge_never_reaches_the_application(nginx, headers):
 
 
 def test_mark_and_dry_run_let_everything_through(nginx):
-    for word, keys in (("MARKED", "action: mark"), ("REFUSED_DRY_RUN", "dry_run: true")):
+    for word, decides, keys in (("MARKED", "page", "action: mark"), ("REFUSED_DRY_RUN", "-", "dry_run: true")):
         server = nginx(f"limits: {{ page: {{ by: address, allow: 2 per 1h, {keys} }} }}\n")
         assert server.statuses(4) == [200] * 4
         words = [line.split()[1].split("|")[:2] for line in server.access_log(4)]
-        assert words == [["PASSED", "page"], ["PASSED", "page"], [word, "page"], [word, "page"]]
+        assert words == [["PASSED", decides], ["PASSED", decides], [word, "page"], [word, "page"]]

@@ -69,6 +69,13 @@ def test_blocks_and_bans_are_told_when_they_start_and_while_they_last(nginx):
     assert [line[9] for line in verdicts(server, 2)] == [" block started", " banned"]
 
 
+def test_a_stranger_beside_the_proxy_is_told(nginx):
+    server = nginx("client: { trusted: [192.0.2.1], address_from: X-Forwarded-For, require_trusted: true }\n" + ONE)
+    assert server.fetch().status == 403
+    line, = verdicts(server, 1)
+    assert line[1:4] == ("REFUSED", "-", "127.0.0.1") and line[7] == "never" and line[9] == " not through a trusted proxy"
+
+
 def test_the_level_can_be_chosen(nginx):
     server = nginx(ONE, http="drossel_log_level info;")
     server.statuses(2)
@@ -119,6 +126,14 @@ def test_visitors_who_share_their_proxys_key_are_told_once_and_loudly(nginx, hea
         time.sleep(0.01)
     assert len(lines) == 1 and "[error]" in lines[0]
     assert f"client: {{trusted: [127.0.0.1], address_from: {header}}}" in lines[0] and str(server.policy) in lines[0]
+
+
+def test_of_several_headers_the_one_that_proxies_append_to_is_named(nginx):
+    server = nginx(WATCHED)
+    for number in range(60):
+        server.fetch(headers={"CF-Connecting-IP": f"192.0.2.{number}", "X-Forwarded-For": f"203.0.113.{number}",
+                              "X-Real-IP": f"198.51.100.{number}"})
+    assert "address_from: X-Forwarded-For}" in server.lines("ALL VISITORS SHARE ONE KEY")[0]
 
 
 def test_no_such_warning_when_the_setting_is_there_or_the_header_is_steady(nginx):

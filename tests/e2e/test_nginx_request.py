@@ -137,10 +137,12 @@ def test_the_proxy_protocol_names_the_client_if_its_sender_is_trusted(nginx, tru
 
 
 def test_whoever_came_not_through_the_trusted_proxy_is_refused_with_403(nginx):
-    policy = "client: {{ trusted: [{}], address_from: {}, require_trusted: true }}\n" + HUNDRED
-    assert nginx(policy.format("192.0.2.1", "X-Forwarded-For")).fetch().status == 403
-    assert nginx(policy.format("127.0.0.1", "X-Forwarded-For")).fetch(headers={"X-Forwarded-For": "203.0.113.1"}).status == 200
-    server = nginx(policy.format("127.0.0.1", "proxy_protocol"), listen="proxy_protocol", http=LEFT)
+    def policy(trusted, source):
+        return f"client: {{ trusted: [{trusted}], address_from: {source}, require_trusted: true }}\n" + HUNDRED
+
+    assert nginx(policy("192.0.2.1", "X-Forwarded-For")).fetch().status == 403
+    assert nginx(policy("127.0.0.1", "X-Forwarded-For")).fetch(headers={"X-Forwarded-For": "203.0.113.1"}).status == 200
+    server = nginx(policy("127.0.0.1", "proxy_protocol"), listen="proxy_protocol", http=LEFT)
     assert through_proxy_protocol(server.port, "203.0.113.1") == (200, "203.0.113.1")
 
 

@@ -43,11 +43,15 @@ static struct netset *trusted_of(const json_t *vector)
     return set;
 }
 
+/* A spelling of X-Forwarded-For that is not ours goes the way of any other header's name. */
 static void set_source(struct client_rules *rules, const char *source)
 {
+    static const char list[] = "x-forwarded-for";
     rules->source = strcasecmp(source, "forwarded") == 0 ? CLIENT_FORWARDED : CLIENT_HEADER;
     rules->header = (struct drossel_text){ source, strlen(source) };
-    if (strcmp(source, "x-forwarded-for") == 0)
+    if (strncasecmp(source, list, sizeof list - 1) == 0)
+        rules->header.size = sizeof list - 1;
+    if (strcmp(source, list) == 0)
         rules->source = CLIENT_X_FORWARDED_FOR;
 }
 
@@ -78,8 +82,7 @@ static void the_client_is_recovered(void **state)
     {
         assert_true(request.header_count < LINES);
         headers[request.header_count++] =
-            (struct drossel_header){ { source, strlen(source) },
-                                     { json_string_value(line), json_string_length(line) } };
+            (struct drossel_header){ rules.header, { json_string_value(line), json_string_length(line) } };
     }
     struct netset *trusted = trusted_of(vector);
     rules.trusted = trusted;

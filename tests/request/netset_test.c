@@ -171,6 +171,40 @@ static void a_slow_model_agrees(void **state)
     }
 }
 
+/* The index cuts the address space at every /16: ranges that end on a cut, begin on one, or reach over some. */
+static void the_cuts_of_the_index_lose_nothing(void **state)
+{
+    (void)state;
+    struct netset *set = netset_open();
+    for (unsigned i = 0; i < 100; i++) {
+        struct drossel_address first = { DROSSEL_IPV4, { 1, (uint8_t)(2 * i), 0, 0 } },
+                               last = { DROSSEL_IPV4, { 1, (uint8_t)(2 * i), 255, 255 } };
+        assert_true(netset_add(set, &first, 32) && netset_add(set, &last, 32));
+    }
+    add(set, "2.0.255.0/24");
+    add(set, "2.1.0.0/24");
+    add(set, "8.0.0.0/6");
+    add(set, "255.255.255.255");
+    assert_true(netset_seal(set));
+    for (unsigned i = 0; i < 200; i++) {
+        struct drossel_address address = { DROSSEL_IPV4, { 1, (uint8_t)i, 0, 0 } };
+        assert_int_equal(netset_has(set, &address), i % 2 == 0);
+        address.bytes[3] = 1;
+        assert_false(netset_has(set, &address));
+        memset(address.bytes + 2, 255, 2);
+        assert_int_equal(netset_has(set, &address), i % 2 == 0);
+    }
+    static const char *const in[] = { "2.0.255.0", "2.0.255.255", "2.1.0.0",        "2.1.0.255",
+                                      "8.0.0.0",   "9.9.9.9",     "11.255.255.255", "255.255.255.255" };
+    static const char *const out[] = { "2.0.254.255", "2.1.1.0",         "7.255.255.255",
+                                       "12.0.0.0",    "255.255.255.254", "0.0.0.0" };
+    for (size_t i = 0; i < sizeof in / sizeof *in; i++)
+        assert_true(has(set, in[i]));
+    for (size_t i = 0; i < sizeof out / sizeof *out; i++)
+        assert_false(has(set, out[i]));
+    netset_close(set);
+}
+
 static void mistakes_say_what_would_be_right(void **state)
 {
     (void)state;
@@ -219,6 +253,7 @@ int main(void)
         cmocka_unit_test(an_empty_set_and_no_set_have_nothing),
         cmocka_unit_test(touching_halves_are_everything),
         cmocka_unit_test(a_slow_model_agrees),
+        cmocka_unit_test(the_cuts_of_the_index_lose_nothing),
         cmocka_unit_test(mistakes_say_what_would_be_right),
         cmocka_unit_test(a_network_with_host_bits_is_still_told),
     };

@@ -1,0 +1,59 @@
+# bash completion for drossel(1)
+_drossel()
+{
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
+    local options=--help
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        COMPREPLY=($(compgen -W "run check explain replay show reset block unblock version help --help --version" -- "$cur"))
+        return
+    fi
+    case $prev in
+    --policy | --table | --decisions)
+        compopt -o filenames 2>/dev/null
+        COMPREPLY=($(compgen -f -- "$cur"))
+        return
+        ;;
+    --root)
+        compopt -o filenames 2>/dev/null
+        COMPREPLY=($(compgen -d -- "$cur"))
+        return
+        ;;
+    --door)
+        COMPREPLY=($(compgen -W "nginx library haproxy redis php envoy forward-auth" -- "$cur"))
+        return
+        ;;
+    --format)
+        COMPREPLY=($(compgen -W "events" -- "$cur"))
+        return
+        ;;
+    --listen | --to | --workers | --peer | --address | --header | --account | --token | --host | --cost | --limit)
+        return
+        ;;
+    esac
+    case $command in
+    run) options="--policy --listen --to --root --workers --help" ;;
+    check) options="--quiet --help" ;;
+    explain) options="--peer --address --header --account --token --host --cost --door --table --private --help" ;;
+    replay) options="--policy --format --decisions --json --door --help" ;;
+    show) options="--table --policy --json --all --help" ;;
+    reset | block | unblock) options="--limit --table --policy --help" ;;
+    help)
+        COMPREPLY=($(compgen -W "run check explain replay show reset block unblock version" -- "$cur"))
+        return
+        ;;
+    esac
+    case $cur in
+    -*)
+        COMPREPLY=($(compgen -W "$options" -- "$cur"))
+        return
+        ;;
+    esac
+    case $command in
+    check | explain | replay)
+        compopt -o filenames 2>/dev/null
+        COMPREPLY=($(compgen -f -- "$cur"))
+        ;;
+    esac
+}
+complete -F _drossel drossel

@@ -1,0 +1,62 @@
+"""`drossel explain`: one request, step by step."""
+import re
+
+import pytest
+
+from command import drossel, write_policy
+
+POLICY = """version: 1
+client: { trusted: [127.0.0.1], address_from: CF-Connecting-IP, token_from: [header.X-Api-Key] }
+exempt: { paths: [/health], methods: [OPTIONS], addresses: [192.0.2.0/24] }
+classes:
+  login: { method: POST, path: /login }
+  static: { path_ends: [.css] }
+limits:
+  page: { for: not static, by: address, allow: 3 per 60s }
+  login: { for: login, by: [token, address], allow: [2 per 10s, 5 per 10m], action: challenge }
+  php: { only: [php], by: address, allow: 3 per 60s }
+  none: { for: login, by: site, allow: 0 per 60s, dry_run: true }
+  big: { for: static, by: address, allow: 2 per 60s }
+"""
+
+
+def explain(build, folder, request, *options):
+    text = drossel(build, "explain", write_policy(folder, POLICY), request, "--private", *options).stdout
+    return re.sub(r" +", " ", text)
+
+
+TOLD = [
+    ("POST /login", ["--header", "CF-Connecting-IP: 203.0.113.7", "--header", "X-Api-Key: k1"],
+     ["client 203.0.113.7: ", "peer 127.0.0.1, a trusted proxy", "exempt no", "banned no", "classes login",
+      "page applies, key 203.0.113.7", "3 per 1m: lets it through, 2 left after it", "5 per 10m: lets it through, 4 left",
+      "php does not apply: it is for other doors", "none applies, key site, dry run", "result allow",
+      "a limit in dry run would have said: refuse", "big does not apply: the request is not in class static"]),
+    ("POST /login", ["--peer", "198.51.100.1", "--header", "CF-Connecting-IP: 203.0.113.7"],
+     ["client 198.51.100.1: ", "peer 198.51.100.1, not a trusted proxy", "login no token, so this limit does not apply"]),
+    ("/a.css", ["--address", "2001:db8:1:2:3::1"],
+     ["request GET /a.css", "client 2001:db8:1:2:3::1: taken as it was given", "key 2001:db8:1:2::/64",
+      "page does not apply: the request is in class static", "classes static"]),
+    ("/a.css", ["--address", "198.51.100.1", "--cost", "3"], ["costs 3", "waiting does not help", "result refuse with 429 by limit big"]),
+    ("GET /health/live?x", ["--address", "198.51.100.1"], ["request GET /health/live", "exempt yes, its path", "limits not asked", "result allow: exempt"]),
+    ("options /", ["--address", "198.51.100.1"], ["request OPTIONS /", "exempt yes, its method"]),
+    ("/", ["--address", "192.0.2.7"], ["exempt yes, its address"]),
+    ("/", ["--address", "198.51.100.1", "--door", "php"], ["php applies"]),
+    ("/x", ["--address", "198.51.100.1"], ["classes none", "table an empty one"]),
+]
+
+
+@pytest.mark.parametrize("request_line, options, told", TOLD, ids=[f"{case[0]} {' '.join(case[1])}" for case in TOLD])
+def test_the_way_of_a_request_is_told(build, tmp_path, request_line, options, told):
+    text = explain(build, tmp_path, request_line, *options)
+    for line in told:
+        assert line in text
+
+
+def test_a_table_that_is_asked_for_must_be_there(build, tmp_path):
+    done = drossel(build, "explain", write_policy(tmp_path, POLICY), "/", "--table", tmp_path / "none", code=1)
+    assert str(tmp_path / "none") in done.stderr
+
+
+def test_a_policy_with_mistakes_is_not_explained(build, tmp_path):
+    path = write_policy(tmp_path, "limitz: {}")
+    assert f"{path}:2:1:" in drossel(build, "explain", path, "/", code=1).stderr

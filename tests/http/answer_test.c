@@ -1,0 +1,482 @@
+/* What a refused client is told, and what not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "http/answer.h"
+
+#define SECOND UINT64_C(1000000000)
+#define NOW UINT64_C(1796040000) /* Mon, 30 Nov 2026 12:00:00 GMT */
+#define BROWSER "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+
+static struct drossel_text text_of(const char *text)
+{
+    return (struct drossel_text){ text, strlen(text) };
+}
+
+/* A refusal by `login` (12.3 s to wait); `day` still has some left. */
+static struct drossel_decision refusal(void)
+{
+    struct drossel_decision decision = { .verdict = DROSSEL_REFUSE,
+                                         .status = 429,
+                                         .limit_name = "login",
+                                         .signed_in = true,
+                                         .wait_ns = 12300 * SECOND / 1000,
+                                         .subject_hash = 42,
+                                         .quota_count = 2 };
+    decision.quota[0] = (struct drossel_quota){ "login", 5, 60 * SECOND, 0, 12300 * SECOND / 1000, true };
+    decision.quota[1] = (struct drossel_quota){ "day", 1000, 86400 * SECOND, 900, 80 * SECOND, false };
+    return decision;
+}
+
+static struct http_answer_rules plain_rules(void)
+{
+    return (struct http_answer_rules){ .status = 429, .headers = HTTP_RETRY_AFTER | HTTP_DRAFT_11 };
+}
+
+static struct http_answer *answer_to(const struct http_answer_rules *rules, const struct drossel_decision *decision,
+                                     const char *accept)
+{
+    static struct http_answer answer;
+    struct http_answer_request request = { .accept = text_of(accept), .unix_now_s = NOW };
+    memset(&answer, 0xa5, sizeof answer);
+    http_answer_format(rules, decision, &request, &answer);
+    assert_true(answer.field_count <= HTTP_ANSWER_FIELDS && answer.used <= HTTP_ANSWER_BYTES);
+    return &answer;
+}
+
+static const char *field(const struct http_answer *answer, const char *name)
+{
+    static char value[2048];
+    for (size_t i = 0; i < answer->field_count; i++) {
+        const struct http_field *found = &answer->field[i];
+        if (found->name.size != strlen(name) || memcmp(found->name.data, name, found->name.size) != 0)
+            continue;
+        assert_true(found->value.size < sizeof value);
+        memcpy(value, found->value.data, found->value.size);
+        value[found->value.size] = '\0';
+        return value;
+    }
+    return "";
+}
+
+static bool says(const struct http_answer *answer, const char *words)
+{
+    return answer->body.size > 0 && memmem(answer->body.data, answer->body.size, words, strlen(words)) != NULL;
+}
+
+static void a_refusal_carries_the_contract(void **state)
+{
+    (void)state;
+    struct http_answer_rules rules = plain_rules();
+    struct drossel_decision decision = refusal();
+    const struct http_answer *answer = answer_to(&rules, &decision, "*/*");
+    assert_int_equal(answer->status, 429);
+    assert_int_equal(answer->retry_after_s, 13);
+    assert_string_equal(field(answer, "Retry-After"), "13");
+    assert_string_equal(field(answer, "Cache-Control"), "no-store");
+    assert_string_equal(field(answer, "RateLimit-Policy"), "\"login\";q=5;w=60, \"day\";q=1000;w=86400");
+    assert_string_equal(field(answer, "RateLimit"), "\"login\";r=0;t=13, \"day\";r=900;t=80");
+    assert_string_equal(answer->content_type, "application/problem+json");
+    static const char body[] = "{\"type\":\"https://iana.org/assignments/http-problem-types#quota-exceeded\","
+                               "\"title\":\"Quota Exceeded\",\"status\":429,\"detail\":\"Try again in 13 seconds.\","
+                               "\"violated-policies\":[\"login\"]}";
+    assert_int_equal(answer->body.size, sizeof body - 1);
+    assert_memory_equal(answer->body.data, body, sizeof body - 1);
+    assert_int_equal(answer->field_count, 4);
+}
+
+static void numbers_and_names_are_told_as_the_policy_reveals_them(void **state)
+{
+    (void)state;
+    static const struct {
+        enum http_reveal reveal;
+        bool signed_in, told;
+    } table[] = {
+        { HTTP_REVEAL_SIGNED_IN, true, true },
+        { HTTP_REVEAL_SIGNED_IN, false, false },
+        { HTTP_REVEAL_EVERYONE, false, true },
+        { HTTP_REVEAL_NOBODY, true, false },
+    };
+    static const char *const accepts[] = { "*/*", "text/html", "text/plain" };
+    for (size_t i = 0; i < 4; i++) {
+        struct http_answer_rules rules = plain_rules();
+        struct drossel_decision decision = refusal();
+        rules.reveal = (uint8_t)table[i].reveal;
+        rules.headers |= HTTP_DRAFT_6 | HTTP_X_RATELIMIT;
+        decision.signed_in = table[i].signed_in;
+        const struct http_answer *answer = answer_to(&rules, &decision, "*/*");
+        assert_int_equal(answer->field_count, table[i].told ? 10 : 2);
+        assert_int_equal(says(answer, "login"), table[i].told);
+        assert_string_equal(field(answer, "Retry-After"), "13");
+        for (size_t j = 0; j < 3 && !table[i].told; j++)
+            assert_false(says(answer_to(&rules, &decision, accepts[j]), "login"));
+        rules.body = HTTP_BODY_JSON;
+        rules.json = text_of("{\"limit\":\"${limit}\"}");
+        assert_int_equal(says(answer_to(&rules, &decision, ""), "login"), table[i].told);
+    }
+}
+
+static void every_profile_is_written_and_no_name_twice(void **state)
+{
+    (void)state;
+    struct drossel_decision decision = refusal();
+    struct http_answer_rules rules = plain_rules();
+    rules.headers = HTTP_DRAFT_12;
+    assert_string_equal(field(answer_to(&rules, &decision, ""), "RateLimit"), "\"login\";a=0;w=13, \"day\";a=900;w=80");
+    assert_string_equal(field(answer_to(&rules, &decision, ""), "Retry-After"), "");
+    rules.headers = HTTP_DRAFT_7;
+    assert_string_equal(field(answer_to(&rules, &decision, ""), "RateLimit"), "limit=5, remaining=0, reset=13");
+    assert_string_equal(field(answer_to(&rules, &decision, ""), "RateLimit-Policy"), "5;w=60, 1000;w=86400");
+    rules.headers = HTTP_DRAFT_6;
+    assert_string_equal(field(answer_to(&rules, &decision, ""), "RateLimit-Limit"), "5");
+    assert_string_equal(field(answer_to(&rules, &decision, ""), "RateLimit-Remaining"), "0");
+    assert_string_equal(field(answer_to(&rules, &decision, ""), "RateLimit-Reset"), "13");
+    rules.headers = HTTP_X_RATELIMIT;
+    assert_string_equal(field(answer_to(&rules, &decision, ""), "X-RateLimit-Reset"), "1796040013");
+    rules.headers = HTTP_DRAFT_11 | HTTP_DRAFT_12 | HTTP_DRAFT_7;
+    const struct http_answer *answer = answer_to(&rules, &decision, "");
+    assert_int_equal(answer->field_count, 3);
+    assert_string_equal(field(answer, "RateLimit"), "\"login\";r=0;t=13, \"day\";r=900;t=80");
+}
+
+static void retry_after_is_never_early_and_spreads_within_the_jitter(void **state)
+{
+    (void)state;
+    static const uint64_t waits[] = { 0,
+                                      1,
+                                      SECOND - 1,
+                                      SECOND,
+                                      SECOND + 1,
+                                      12300 * SECOND / 1000,
+                                      100 * SECOND,
+                                      3600 * SECOND,
+                                      86400 * SECOND * 366,
+                                      UINT64_MAX - 1 };
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        uint64_t least = UINT64_MAX, most = 0, exact = http_retry_after(waits[i], 0, 7, NOW);
+        for (uint64_t j = 0; j < 2000; j++) {
+            uint64_t seconds = http_retry_after(waits[i], 100000, j * 977, NOW + j % 5);
+            least = seconds < least ? seconds : least;
+            most = seconds > most ? seconds : most;
+        }
+        uint64_t whole = waits[i] / SECOND + (waits[i] % SECOND != 0), spread = whole / 10 > 300 ? 300 : whole / 10;
+        whole = whole == 0 ? 1 : whole > 2147483000 ? 2147483000 : whole;
+        assert_int_equal(exact, whole);
+        assert_true(least >= whole && most <= whole + spread + 1);
+        if (whole >= 100)
+            assert_true(most - least >= spread * 9 / 10);
+    }
+    assert_int_equal(http_retry_after(100 * SECOND, 100000, 5, NOW), http_retry_after(100 * SECOND, 100000, 5, NOW));
+    assert_int_equal(http_retry_after(DROSSEL_NEVER, 100000, 5, NOW), 0);
+}
+
+static void the_window_ends_no_later_than_retry_after(void **state)
+{
+    (void)state;
+    struct http_answer_rules rules = plain_rules();
+    rules.jitter_ppm = 500000;
+    for (uint64_t hash = 0; hash < 200; hash++) {
+        struct drossel_decision decision = refusal();
+        char expected[32];
+        decision.subject_hash = hash;
+        decision.quota[0].more_ns = decision.wait_ns = 100 * SECOND + hash;
+        const struct http_answer *answer = answer_to(&rules, &decision, "");
+        snprintf(expected, sizeof expected, "\"login\";r=0;t=%u,", answer->retry_after_s);
+        assert_true(answer->retry_after_s >= 101 - (hash == 0) && answer->retry_after_s <= 151);
+        assert_memory_equal(field(answer, "RateLimit"), expected, strlen(expected));
+    }
+}
+
+static void a_date_is_written_where_the_policy_wants_one(void **state)
+{
+    (void)state;
+    struct http_answer_rules rules = plain_rules();
+    struct drossel_decision decision = refusal();
+    rules.date = true;
+    assert_string_equal(field(answer_to(&rules, &decision, ""), "Retry-After"), "Mon, 30 Nov 2026 12:00:13 GMT");
+}
+
+static void waiting_that_does_not_help_is_not_announced(void **state)
+{
+    (void)state;
+    static const char *const accepts[] = { "*/*", "text/html", "text/plain" };
+    struct http_answer_rules rules = plain_rules();
+    struct drossel_decision decision = refusal();
+    decision.wait_ns = decision.quota[0].more_ns = DROSSEL_NEVER;
+    for (size_t i = 0; i < 3; i++) {
+        const struct http_answer *answer = answer_to(&rules, &decision, accepts[i]);
+        assert_int_equal(answer->retry_after_s, 0);
+        assert_string_equal(field(answer, "Retry-After"), "");
+        assert_string_equal(field(answer, "RateLimit"), "\"login\";r=0, \"day\";r=900;t=80");
+        assert_true(says(answer, "aiting does not"));
+        assert_false(says(answer, "try again"));
+    }
+    rules.body = HTTP_BODY_JSON;
+    rules.json = text_of("{\"wait\":${retry_after}}");
+    assert_true(says(answer_to(&rules, &decision, ""), "{\"wait\":null}"));
+}
+
+static void who_came_past_the_proxy_gets_other_words(void **state)
+{
+    (void)state;
+    static const char *const accepts[] = { "*/*", "text/html", "text/plain" };
+    struct http_answer_rules rules = plain_rules();
+    struct drossel_decision decision = refusal();
+    rules.reveal = HTTP_REVEAL_EVERYONE;
+    decision.untrusted = true;
+    decision.wait_ns = 0;
+    for (size_t i = 0; i < 3; i++) {
+        const struct http_answer *answer = answer_to(&rules, &decision, accepts[i]);
+        assert_int_equal(answer->status, 403);
+        assert_int_equal(answer->field_count, 1);
+        assert_string_equal(field(answer, "Cache-Control"), "no-store");
+        assert_true(says(answer, "public address"));
+        assert_false(says(answer, "login") || says(answer, "uota") || says(answer, "try again"));
+    }
+    rules.body = HTTP_BODY_JSON;
+    rules.json = text_of("{\"error\":\"rate_limit_exceeded\"}");
+    assert_true(says(answer_to(&rules, &decision, ""), "about:blank"));
+}
+
+static void head_has_the_fields_and_no_body(void **state)
+{
+    (void)state;
+    struct http_answer_rules rules = plain_rules();
+    struct drossel_decision decision = refusal();
+    struct http_answer head;
+    struct http_answer_request request = { .accept = text_of("text/html"), .head = true, .unix_now_s = NOW };
+    const struct http_answer *full = answer_to(&rules, &decision, "text/html");
+    http_answer_format(&rules, &decision, &request, &head);
+    assert_int_equal(head.body.size, 0);
+    assert_true(full->body.size > 0);
+    assert_string_equal(head.content_type, full->content_type);
+    assert_int_equal(head.field_count, full->field_count);
+    for (size_t i = 0; i < head.field_count; i++) {
+        assert_int_equal(head.field[i].value.size, full->field[i].value.size);
+        assert_memory_equal(head.field[i].value.data, full->field[i].value.data, head.field[i].value.size);
+    }
+}
+
+static void the_policys_json_is_filled_in(void **state)
+{
+    (void)state;
+    static const char *const table[][2] = {
+        { "{\"error\":\"rate_limit_exceeded\"}", "{\"error\":\"rate_limit_exceeded\"}" },
+        { "{\"retry\":${retry_after},\"limit\":\"${limit}\"}",
+          "{\"retry\":13,\"limit\":\"a\\\"b\\\\c\\u000a\\u00c3\"}" },
+        { "${retry_after}${retry_after}", "1313" },
+        { "$", "$" },
+        { "${", "${" },
+        { "${retry_after", "${retry_after" },
+        { "$${limit}", "$a\\\"b\\\\c\\u000a\\u00c3" },
+        { "${other}", "${other}" },
+    };
+    struct http_answer_rules rules = plain_rules();
+    struct drossel_decision decision = refusal();
+    rules.body = HTTP_BODY_JSON;
+    decision.limit_name = "a\"b\\c\n\xc3";
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        rules.json = text_of(table[i][0]);
+        const struct http_answer *answer = answer_to(&rules, &decision, "text/html");
+        assert_string_equal(answer->content_type, "application/json");
+        assert_int_equal(answer->body.size, strlen(table[i][1]));
+        assert_memory_equal(answer->body.data, table[i][1], answer->body.size);
+    }
+}
+
+static void what_does_not_fit_is_left_out_whole(void **state)
+{
+    (void)state;
+    static char large[HTTP_ANSWER_BYTES + 1];
+    struct http_answer_rules rules = plain_rules();
+    struct drossel_decision decision = refusal();
+    memset(large, 'x', sizeof large - 1);
+    rules.body = HTTP_BODY_JSON;
+    rules.json = text_of(large);
+    const struct http_answer *answer = answer_to(&rules, &decision, "");
+    assert_int_equal(answer->body.size, 0);
+    assert_null(answer->content_type);
+    assert_int_equal(answer->field_count, 4);
+    rules.json.size = HTTP_ANSWER_BYTES - 40;
+    answer = answer_to(&rules, &decision, "");
+    assert_int_equal(answer->body.size, HTTP_ANSWER_BYTES - 40);
+    assert_int_equal(answer->field_count, 2);
+}
+
+static void a_name_that_no_field_can_hold_costs_only_itself(void **state)
+{
+    (void)state;
+    struct http_answer_rules rules = plain_rules();
+    struct drossel_decision decision = refusal();
+    decision.quota[1].name = "caf\xc3\xa9";
+    assert_string_equal(field(answer_to(&rules, &decision, ""), "RateLimit"), "\"login\";r=0;t=13");
+    decision.quota_count = 1000;
+    for (size_t i = 1; i < DROSSEL_QUOTAS; i++)
+        decision.quota[i] = (struct drossel_quota){ "short", 3, SECOND / 2, UINT64_MAX, 0, false };
+    assert_memory_equal(field(answer_to(&rules, &decision, ""), "RateLimit-Policy"),
+                        "\"login\";q=5;w=60, \"short\";q=3,", 30);
+}
+
+static void the_body_is_what_accept_prefers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *accept;
+        enum http_body body;
+    } table[] = {
+        { "", HTTP_BODY_PROBLEM },
+        { "*/*", HTTP_BODY_PROBLEM },
+        { "application/json", HTTP_BODY_PROBLEM },
+        { "application/problem+json", HTTP_BODY_PROBLEM },
+        { "application/*", HTTP_BODY_PROBLEM },
+        { "APPLICATION/JSON", HTTP_BODY_PROBLEM },
+        { "text/html", HTTP_BODY_HTML },
+        { "text/plain", HTTP_BODY_TEXT },
+        { "text/*", HTTP_BODY_HTML },
+        { BROWSER, HTTP_BODY_HTML },
+        { "text/html, */*", HTTP_BODY_HTML },
+        { "text/html,application/json", HTTP_BODY_PROBLEM },
+        { "text/html;q=0.5,application/json", HTTP_BODY_PROBLEM },
+        { "application/json;q=0.5,text/html", HTTP_BODY_HTML },
+        { "application/json, text/plain, */*", HTTP_BODY_PROBLEM },
+        { "text/plain, */*;q=0.1", HTTP_BODY_TEXT },
+        { "text/plain;q=0.9,text/html;q=0.8", HTTP_BODY_TEXT },
+        { "*/*;q=0.1,text/html;q=0", HTTP_BODY_PROBLEM },
+        { "text/*;q=1,text/html;q=0", HTTP_BODY_TEXT },
+        { "image/png", HTTP_BODY_PROBLEM },
+        { "*/*;q=0", HTTP_BODY_PROBLEM },
+        { "text/html;q=0", HTTP_BODY_PROBLEM },
+        { "text/html;q=2", HTTP_BODY_PROBLEM },
+        { "text/html;q=1.000", HTTP_BODY_HTML },
+        { "text/html;q=1.001", HTTP_BODY_PROBLEM },
+        { "text/html;q=0.0001", HTTP_BODY_PROBLEM },
+        { "text/html;q=", HTTP_BODY_PROBLEM },
+        { "text/html ; Q=0.7 , text/plain;q=0.8", HTTP_BODY_TEXT },
+        { "text/html;level=\"a,b;q=0\";q=0.9,application/json;q=0.8", HTTP_BODY_HTML },
+        { "text", HTTP_BODY_PROBLEM },
+        { ",,;;,", HTTP_BODY_PROBLEM },
+        { "*/html", HTTP_BODY_PROBLEM },
+        { "text/html\"", HTTP_BODY_PROBLEM },
+        { "image/avif,image/webp,*/*;q=0.8", HTTP_BODY_PROBLEM },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (http_accept_choose(text_of(table[i].accept)) != table[i].body)
+            fail_msg("%s -> %d", table[i].accept, http_accept_choose(text_of(table[i].accept)));
+    }
+}
+
+static void the_policy_can_fix_the_body(void **state)
+{
+    (void)state;
+    static const struct {
+        enum http_body body;
+        const char *type;
+    } table[] = {
+        { HTTP_BODY_AUTO, "text/html; charset=utf-8" }, { HTTP_BODY_PROBLEM, "application/problem+json" },
+        { HTTP_BODY_HTML, "text/html; charset=utf-8" }, { HTTP_BODY_TEXT, "text/plain; charset=utf-8" },
+        { HTTP_BODY_JSON, "application/problem+json" },
+    };
+    struct http_answer_rules rules = plain_rules();
+    struct drossel_decision decision = refusal();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        rules.body = (uint8_t)table[i].body;
+        assert_string_equal(answer_to(&rules, &decision, BROWSER)->content_type, table[i].type);
+    }
+    rules.body = HTTP_BODY_NONE;
+    assert_null(answer_to(&rules, &decision, BROWSER)->content_type);
+    assert_int_equal(answer_to(&rules, &decision, BROWSER)->body.size, 0);
+}
+
+static void the_page_loads_nothing_and_says_when(void **state)
+{
+    (void)state;
+    struct http_answer_rules rules = plain_rules();
+    struct drossel_decision decision = refusal();
+    rules.status = 503;
+    decision.wait_ns = 900 * SECOND;
+    const struct http_answer *answer = answer_to(&rules, &decision, BROWSER);
+    static const char *const wanted[] = { "<!doctype html>",    "noindex",          "prefers-color-scheme:dark",
+                                          "width=device-width", "about 15 minutes", "900 seconds",
+                                          "Status 503",         "</html>" };
+    static const char *const unwanted[] = { "http:", "https:", "src=", "url(", "<script", "<link", "login" };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        assert_true(says(answer, wanted[i]));
+    for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++)
+        assert_false(says(answer, unwanted[i]));
+}
+
+static void problem_details_are_json_whatever_the_names(void **state)
+{
+    (void)state;
+    struct http_answer_rules rules = plain_rules();
+    struct drossel_decision decision = refusal();
+    char name[2] = "x";
+    for (int c = 1; c < 256; c++) {
+        name[0] = (char)c;
+        decision.quota[0].name = name;
+        const struct http_answer *answer = answer_to(&rules, &decision, "");
+        json_t *body = json_loadb(answer->body.data, answer->body.size, JSON_REJECT_DUPLICATES, NULL);
+        assert_non_null(body);
+        assert_int_equal(json_integer_value(json_object_get(body, "status")), 429);
+        json_decref(body);
+    }
+}
+
+static void durations_read_as_a_person_says_them(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t seconds;
+        const char *words;
+    } table[] = {
+        { 1, "1 second" },
+        { 2, "2 seconds" },
+        { 119, "119 seconds" },
+        { 120, "about 2 minutes" },
+        { 121, "about 3 minutes" },
+        { 3600, "about 60 minutes" },
+        { 7140, "about 119 minutes" },
+        { 7141, "about 2 hours" },
+        { 86400, "about 24 hours" },
+        { 169200, "about 47 hours" },
+        { 169201, "about 2 days" },
+        { 31536000, "about 365 days" },
+        { UINT32_MAX, "about 49711 days" },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char out[64] = "";
+        struct http_writer writer = { .data = out, .cap = sizeof out - 1 };
+        http_duration_format(table[i].seconds, &writer);
+        assert_string_equal(out, table[i].words);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_refusal_carries_the_contract),
+        cmocka_unit_test(numbers_and_names_are_told_as_the_policy_reveals_them),
+        cmocka_unit_test(every_profile_is_written_and_no_name_twice),
+        cmocka_unit_test(retry_after_is_never_early_and_spreads_within_the_jitter),
+        cmocka_unit_test(the_window_ends_no_later_than_retry_after),
+        cmocka_unit_test(a_date_is_written_where_the_policy_wants_one),
+        cmocka_unit_test(waiting_that_does_not_help_is_not_announced),
+        cmocka_unit_test(who_came_past_the_proxy_gets_other_words),
+        cmocka_unit_test(head_has_the_fields_and_no_body),
+        cmocka_unit_test(the_policys_json_is_filled_in),
+        cmocka_unit_test(what_does_not_fit_is_left_out_whole),
+        cmocka_unit_test(a_name_that_no_field_can_hold_costs_only_itself),
+        cmocka_unit_test(the_body_is_what_accept_prefers),
+        cmocka_unit_test(the_policy_can_fix_the_body),
+        cmocka_unit_test(the_page_loads_nothing_and_says_when),
+        cmocka_unit_test(problem_details_are_json_whatever_the_names),
+        cmocka_unit_test(durations_read_as_a_person_says_them),
+    };
+    return cmocka_run_group_tests_name("answer", tests, NULL, NULL);
+}

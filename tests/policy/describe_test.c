@@ -1,0 +1,78 @@
+/* The policy in sentences says what the policy does. */
+#include "opened.h"
+
+static char *described(const struct policy *policy)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    policy_describe(policy, out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static const char *const head =
+    "version: 1\nclasses: { static: { path_ends: [.css, .js] }, login: { method: POST, path: /login } }\n"
+    "client: { token_from: header.X-Key, trusted: 127.0.0.1, address_from: CF-Connecting-IP }\n";
+
+static const struct {
+    const char *limits, *sentence;
+} cases[] = {
+    { "{}", "The client's address is taken from CF-Connecting-IP if the connection comes from 127.0.0.1.\n" },
+    { "{}", "A request is `login` if the method is POST and the path is /login.\n" },
+    { "{}", "A request is `static` if the path ends in .css or .js.\n" },
+    { "{}", "There are no limits.\n" },
+    { "{ page: { for: not static, by: address, allow: 50 per 10s } }",
+      "\npage: a request that is not `static` may be made 50 times in any 10 s by one address; the 51st gets a 429 "
+      "with "
+      "Retry-After.\n" },
+    { "{ a: { for: [login, not static], by: [token, address], allow: 1 per 15m, action: drop } }",
+      "\na: a request that is `login` and not `static` may be made 1 time in any 15 min by one token and address; the "
+      "2nd is "
+      "dropped without an answer.\n" },
+    { "{ a: { by: site, allow: 11 per 1d, algorithm: fixed } }",
+      "\na: any request may be made 11 times in each 1 day of the clock by everybody together; the 12th gets a 429 "
+      "with "
+      "Retry-After.\n" },
+    { "{ a: { by: address, allow: 22 per 1h, algorithm: fixed, from: first } }",
+      "may be made 22 times in 1 h from the first one on by one address; the 23rd gets" },
+    { "{ a: { by: address, allow: 5 per 1s, algorithm: bucket, burst: 20 } }",
+      "may be made 20 times at once, and then 5 per 1 s by one address; the 21st gets" },
+    { "{ a: { by: address, allow: 5 per 1m, algorithm: leaky, burst: 3 } }",
+      "may be made once each 12 s with a burst of 3 more by one address; the 5th gets" },
+    { "{ a: { by: address, allow: 0 per 1m, answer: { status: 503 } } }",
+      "\na: any request is never let through by one address; it gets a 503 with Retry-After.\n" },
+    { "{ a: { by: address, allow: 5 per 1m, block: { for: 15m, factor: 2, max: 1d, forgive: 7d } } }",
+      "  Who exceeds it is refused by this limit for 15 min.\n  Each further time is 2 times as long, up to 1 day, "
+      "until nothing "
+      "happened for 7 days.\n" },
+    { "{ a: { by: address, allow: 5 per 1m, ban: 5m, extend: true } }",
+      "  Who exceeds it is banned: every limit refuses the address for 5 min, anew with each request meanwhile.\n" },
+    { "{ a: { by: address, allow: 5 per 1m, dry_run: true, overrides: { 10.0.0.1: unlimited } } }",
+      "  1 named key has other limits.\n  This is a dry run: it counts, logs and marks, and refuses nobody.\n" },
+    { "{ a: { by: address, allow: 50 per 1m, cost: { login: 20 }, only: [nginx, php] } }",
+      "  A request costs 1, 20 if it is `login`.\n  It applies at nginx and php only.\n" },
+};
+
+static void sentences_say_what_the_policy_does(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char yaml[1000];
+        snprintf(yaml, sizeof(yaml), "%slimits: %s\n", head, cases[i].limits);
+        struct policy *policy = open_good(yaml);
+        char *text = described(policy);
+        if (strstr(text, cases[i].sentence) == NULL)
+            print_error("expected\n%s\nin\n%s\n", cases[i].sentence, text);
+        assert_non_null(strstr(text, cases[i].sentence));
+        free(text);
+        policy_close(policy);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(sentences_say_what_the_policy_does) };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
