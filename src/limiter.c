@@ -159,6 +159,7 @@ struct charges {
     struct store_charge *charge;
     uint32_t *rate;                  /* for each: index into policy->rates */
     uint32_t count, cap;             /* those beyond `cap` are only counted */
+    bool has_open;                   /* some count charges with an open outcome */
 };
 
 /* One request on its way, worked out as far as nothing is asked of the table: in a batch well before its turn. */
@@ -170,6 +171,26 @@ struct way {
     bool is_crowded;                 /* more charges than there is room for */
     struct charges charges;
 };
+
+/* For each of the last `count` charges, of a limit that counts failures: one more that counts how many of the key's charges
+ * have an open outcome. */
+static void add_open_counters(const struct limiter *limiter, const struct policy_limit *limit,
+                              const struct drossel_request *request, struct charges *charges, uint32_t count)
+{
+    uint64_t held_ns = request->arrived_ns > 0 && request->now_ns > request->arrived_ns ? request->now_ns - request->arrived_ns : 0;
+    for (uint32_t of = charges->count - count, end = charges->count; of < end; of++, charges->count++) {
+        if (charges->count >= charges->cap)
+            continue;
+        struct store_charge *main = &charges->charge[of], *counter = &charges->charge[charges->count];
+        main->open_counter = (uint16_t)(charges->count + 1);
+        main->may_hold = held_ns < limit->hold_ns;
+        *counter = (struct store_charge){ .key = limiter_open_key(main->key), .cost = main->cost, .advisory = true,
+                                          .limit = table_engine_at(limiter->table, TABLE_LIMIT_OPEN),
+                                          .limit_id = TABLE_LIMIT_OPEN, .counts_open_of = (uint16_t)(of + 1) };
+        charges->rate[charges->count] = charges->rate[of];
+        charges->has_open = true;
+    }
+}
 
 /* Adds the charges of one limit.  Those beyond `cap` are only counted. */
 static void add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
@@ -199,8 +220,11 @@ static void add_limit(const struct limiter *limiter, struct subject_finder *find
         charge->cost = cost;
         charge->limit_id = limiter->limit_id[rate];
         charge->advisory = is_advisory(limit);
+        charge->open_counter = charge->counts_open_of = 0;
         charges->rate[charges->count] = rate;
     }
+    if (limit->failures && cost > 0)
+        add_open_counters(limiter, limit, finder->request, charges, count);
 }
 
 static size_t name_of_charge(void *context, const struct store_charge *charge, char *out, size_t cap)
@@ -232,11 +256,17 @@ static void charge_and_merge(const struct limiter *limiter, struct subject_finde
 {
     struct naming naming = { finder, charges->charge, charges->rate };
     struct store_batch batch = { .charge = charges->charge, .hold = hold, .count = charges->count,
-                                 .now_ns = finder->request->now_ns, .name = name_of_charge, .context = &naming };
-    if (charges->count > 0)
-        (void)store_table_charge(limiter->table, &batch);
+                                 .now_ns = finder->request->now_ns, .has_open = charges->has_open,
+                                 .name = name_of_charge, .context = &naming };
+    bool admitted = charges->count == 0 || store_table_charge(limiter->table, &batch);
+    if (batch.is_held) {
+        limiter_hold(limiter, &batch, charges->rate, finder->request, decision);
+        return;
+    }
     apply_bans(limiter, finder, charges);
     limiter_merge(limiter, charges->charge, charges->rate, charges->count, decision);
+    if (admitted && charges->has_open)
+        limiter_ticket(limiter, &batch, charges->rate, &decision->ticket);
 }
 
 /* With more limits than the stack has room for. */
@@ -246,7 +276,7 @@ static enum drossel_result charge_many(const struct limiter *limiter, struct sub
     const struct policy *policy = limiter->policy;
     struct policy_class_set classes;
     uint32_t *matched = malloc((size_t)policy->limit_count * sizeof *matched);
-    struct charges charges = { .cap = policy->rate_count };
+    struct charges charges = { .cap = 2 * policy->rate_count };    /* each may have a counter of open outcomes */
     charges.charge = malloc((size_t)charges.cap * sizeof *charges.charge);
     charges.rate = malloc((size_t)charges.cap * sizeof *charges.rate);
     struct table_hold *hold = malloc((size_t)charges.cap * sizeof *hold);
@@ -290,7 +320,8 @@ static void begin_decision(const struct way *way, struct drossel_decision *decis
     decision->client = way->finder.client;
     decision->dry_run_count = decision->quota_count = 0;
     decision->dry_run_verdict = DROSSEL_ALLOW;
-    decision->dry_run_wait_ns = 0;
+    decision->dry_run_wait_ns = decision->hold_ns = 0;
+    decision->ticket.count = 0;
 }
 
 static void refuse_banned(const struct limiter *limiter, const struct subject_finder *finder, uint64_t until_ns,
@@ -324,6 +355,7 @@ static void prepare(const struct limiter *limiter, const struct drossel_request 
     way->facts = (struct policy_facts){ request->method, request->host, request->path, request, request->door };
     way->reason = client.reason;
     way->charges.count = 0;
+    way->charges.has_open = false;
     subject_begin(&way->finder, policy, table_secret(limiter->table), request, &client.address);
     struct policy_class_set classes;
     uint32_t matched[LIMITER_CHARGES];
@@ -356,9 +388,26 @@ static enum drossel_result finish(const struct limiter *limiter, struct way *way
         result = charge_many(limiter, &way->finder, &way->facts, decision);
     else
         charge_and_merge(limiter, &way->finder, &way->charges, hold, decision);
-    if (decision->verdict >= DROSSEL_REFUSE)
+    if (decision->verdict == DROSSEL_REFUSE || decision->verdict == DROSSEL_DROP)
         decision->signed_in = subject_signed_in(&way->finder);
     return result;
+}
+
+bool limiter_needs_body(const struct limiter *limiter, const struct drossel_request *request)
+{
+    const struct policy *policy = limiter->policy;
+    if (!policy->needs_body || request->account.size > 0)
+        return false;
+    struct policy_facts facts = { request->method, request->host, request->path, request, request->door };
+    struct policy_class_set classes;
+    uint32_t matched[LIMITER_CHARGES];
+    uint32_t count = policy_match(policy, &facts, &classes, matched, LIMITER_CHARGES);
+    if (count > LIMITER_CHARGES)
+        return true;
+    for (uint32_t i = 0; i < count; i++)
+        if (policy->limits[matched[i]].needs_body)
+            return true;
+    return false;
 }
 
 enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_request *request,

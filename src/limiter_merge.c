@@ -106,10 +106,12 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
     bool decided = false;
     for (uint32_t i = 0; i < count; i++) {
         const struct engine_verdict *verdict = &charge[i].verdict;
-        if (!charge[i].judged)
+        if (!charge[i].judged || charge[i].counts_open_of > 0)
             continue;
         const struct policy_limit *limit = &policy->limits[policy->rates[rate[i]].limit];
         enum drossel_verdict kind = verdict_of(limit, verdict);
+        if (charge[i].held && (charge[i].advisory || charge[i].may_hold))
+            kind = DROSSEL_ALLOW;    /* nothing is certain yet: others decide */
         if (limit->dry_run) {
             add_dry_run(policy, policy->rates[rate[i]].limit, kind, verdict, decision);
             continue;

@@ -9,7 +9,7 @@
  */
 #include "store/store.h"
 
-enum outcome { ADMITTED, REFUSED, AGAIN };
+enum outcome { ADMITTED, REFUSED, HELD, AGAIN };
 
 /* The way of a charge is compiled twice: for any number of keys, and for the one key that most requests have, where all its
  * loops fall away. */
@@ -104,17 +104,53 @@ INLINED enum outcome take_all(struct table *table, struct store_batch *batch, ui
     return ADMITTED;
 }
 
+/* Would the charge fit if all outcomes that are still open were no failures? */
+static bool is_held_by_open(const struct store_batch *batch, const struct store_charge *charge)
+{
+    const struct engine_verdict *verdict = &charge->verdict;
+    if (charge->open_counter == 0 || verdict->allowed || verdict->blocked || verdict->wait_ns == ENGINE_NEVER)
+        return false;
+    const struct store_charge *counter = &batch->charge[charge->open_counter - 1];
+    uint64_t open = counter->verdict.used - (counter->verdict.allowed ? counter->cost : 0);
+    uint64_t settled = verdict->used > open ? verdict->used - open : 0;
+    return settled + charge->cost <= charge->limit->capacity;
+}
+
+/* Marks refusals that only charges with an open outcome cause.  Returns what that makes of the request. */
+static enum outcome find_held(const struct store_batch *batch)
+{
+    enum outcome outcome = ADMITTED;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct store_charge *charge = &batch->charge[i];
+        charge->held = is_held_by_open(batch, charge);
+        if (charge->verdict.allowed || charge->advisory)
+            continue;
+        if (!charge->held || !charge->may_hold)
+            outcome = REFUSED;
+        else if (outcome == ADMITTED)
+            outcome = HELD;
+    }
+    return outcome;
+}
+
+/* An open outcome is counted only with the charge that it is the outcome of. */
+INLINED bool is_idle(const struct store_batch *batch, const struct store_charge *charge)
+{
+    return charge->counts_open_of > 0 && !batch->charge[charge->counts_open_of - 1].verdict.allowed;
+}
+
 INLINED enum outcome judge_all(struct store_batch *batch, uint32_t count)
 {
     enum outcome outcome = ADMITTED;
     for (uint32_t i = 0; i < count; i++) {
         struct store_charge *charge = &batch->charge[i];
         charge->judged = true;
+        charge->held = false;
         engine_judge(&batch->hold[i].state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
         if (!charge->verdict.allowed && !charge->advisory)
             outcome = REFUSED;
     }
-    return outcome;
+    return batch->has_open ? find_held(batch) : outcome;
 }
 
 INLINED bool has_absent(const struct store_batch *batch, uint32_t count)
@@ -141,7 +177,7 @@ static enum outcome insert_absent(struct table *table, struct store_batch *batch
     for (uint32_t i = 0; i < batch->count; i++) {
         struct store_charge *charge = &batch->charge[i];
         struct table_hold *hold = &batch->hold[i];
-        if (is_held(hold) || !charge->verdict.allowed || charge->cost == 0)
+        if (is_held(hold) || !charge->verdict.allowed || charge->cost == 0 || is_idle(batch, charge))
             continue;
         enum table_taking taking = table_insert(table, charge->key, charge->limit_id, batch->now_ns, ticket, hold);
         if (taking == TABLE_ABSENT) {        /* eight keys of this one request are neighbours: this one goes uncounted */
@@ -178,9 +214,9 @@ INLINED bool settle_one(struct table *table, struct store_batch *batch, uint32_t
 {
     struct store_charge *charge = &batch->charge[i];
     struct table_hold *hold = &batch->hold[i];
-    if (admitted && charge->verdict.allowed && charge->cost > 0)
+    if (admitted && charge->verdict.allowed && charge->cost > 0 && !is_idle(batch, charge))
         engine_charge(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
-    else if (charge->cost > 0 && engine_exceed_writes(charge->limit, &charge->verdict))
+    else if (charge->cost > 0 && !charge->held && engine_exceed_writes(charge->limit, &charge->verdict))
         engine_exceed(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
     else if (is_held(hold)) {
         table_drop(table, hold);
@@ -218,6 +254,10 @@ INLINED enum outcome try_charge(struct table *table, struct store_batch *batch, 
     enum outcome outcome = judge_all(batch, count);
     if (outcome == ADMITTED && has_absent(batch, count) && insert_absent(table, batch, ticket) == AGAIN)
         return AGAIN;
+    if (outcome == HELD) {
+        drop_all(table, batch, count);
+        return HELD;
+    }
     if (count > 1 && !holds_all(table, batch, count)) {
         drop_all(table, batch, count);
         return AGAIN;
@@ -234,6 +274,7 @@ INLINED enum outcome try_charge(struct table *table, struct store_batch *batch, 
 
 INLINED bool charge_all(struct table *table, struct store_batch *batch, uint32_t count)
 {
+    batch->is_held = false;
     if (find_blocked(table, batch, count)) {
         extend_blocks(table, batch);
         return false;
@@ -244,6 +285,7 @@ INLINED bool charge_all(struct table *table, struct store_batch *batch, uint32_t
             batch->hold[i].slot = table_find(table, batch->charge[i].key);
         outcome = try_charge(table, batch, count);
     }
+    batch->is_held = outcome == HELD;
     return outcome == ADMITTED;
 }
 

@@ -60,7 +60,9 @@ struct table_limit {
     struct engine_spec spec;
     uint16_t ipv6_prefix;
 };
-#define TABLE_LIMIT_BAN 0
+#define TABLE_LIMIT_BAN 0        /* the ban of an address */
+#define TABLE_LIMIT_OPEN 1       /* charges of a key whose outcome is open */
+#define TABLE_LIMIT_TICKET 2     /* a ticket that is not settled yet */
 
 struct table_options {
     const char *path;            /* NULL: private, in memory shared with forks only */
