@@ -18,7 +18,7 @@ static void prefetch(const struct table *table, const struct store_batch *batch)
 }
 
 /* Sets the verdicts of keys whose block is running.  Returns whether one of them stops the request. */
-static bool find_blocked(const struct table *table, struct store_batch *batch)
+static bool find_blocked(struct table *table, struct store_batch *batch)
 {
     bool stopped = false;
     for (uint32_t i = 0; i < batch->count; i++) {
@@ -28,13 +28,35 @@ static bool find_blocked(const struct table *table, struct store_batch *batch)
         charge->judged = end_ns > batch->now_ns;
         if (!charge->judged)
             continue;
-        /* Its strikes are not at hand: the block is believed as told, be it by the policy or by hand. */
-        struct engine_state state = { .block_end_ns = end_ns, .strikes = ENGINE_BLOCKED_BY_HAND };
-        engine_settle_clock(&state, charge->limit, batch->now_ns);
+        struct engine_state state;
+        (void)table_look(table, charge->key, charge->limit_id, batch->now_ns, &state);
         engine_judge(&state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
-        stopped |= !charge->advisory;
+        charge->judged = charge->verdict.blocked;        /* no longer: the guarded way tells */
+        stopped |= charge->judged && !charge->advisory;
     }
     return stopped;
+}
+
+/* Tells what one more request would find: of a refused request nothing is charged to the keys that had room for it. */
+static void tell_uncharged(const struct engine_state *state, const struct store_batch *batch, struct store_charge *charge)
+{
+    if (charge->verdict.allowed && charge->cost > 0)
+        engine_judge(state, charge->limit, 0, batch->now_ns, &charge->verdict);
+}
+
+/* The request is refused by a block; what would refuse it for longer has a say in how long it has to wait. */
+static void judge_beside_block(struct table *table, struct store_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct store_charge *charge = &batch->charge[i];
+        struct engine_state state;
+        if (charge->judged || charge->advisory)
+            continue;
+        (void)table_look(table, charge->key, charge->limit_id, batch->now_ns, &state);
+        engine_judge(&state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
+        tell_uncharged(&state, batch, charge);
+        charge->judged = true;
+    }
 }
 
 /* `extend`: a refused request during a block starts it anew. */
@@ -49,9 +71,14 @@ static void extend_block(struct table *table, struct store_charge *charge, uint6
             table_wait(table, &hold, now_ns);
             continue;
         }
-        engine_judge(&hold.state, charge->limit, charge->cost, now_ns, &charge->verdict);
-        if (charge->verdict.blocked)
-            engine_exceed(&hold.state, charge->limit, charge->cost, now_ns, &charge->verdict);
+        struct engine_verdict verdict;
+        engine_judge(&hold.state, charge->limit, charge->cost, now_ns, &verdict);
+        if (!verdict.blocked) {      /* lifted just now: this request was refused by it all the same */
+            table_drop(table, &hold);
+            return;
+        }
+        engine_exceed(&hold.state, charge->limit, charge->cost, now_ns, &verdict);
+        charge->verdict = verdict;
         if (table_put(table, &hold, charge->key, charge->limit_id))
             return;
     }
@@ -169,8 +196,11 @@ static bool settle_one(struct table *table, struct store_batch *batch, uint32_t 
         engine_charge(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
     else if (charge->cost > 0 && engine_exceed_writes(charge->limit, &charge->verdict))
         engine_exceed(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
-    else if (is_held(hold)) {
-        table_drop(table, hold);
+    else {
+        if (!admitted)
+            tell_uncharged(&hold->state, batch, charge);
+        if (is_held(hold))
+            table_drop(table, hold);
         return true;
     }
     return !is_held(hold) || table_put(table, hold, charge->key, charge->limit_id);
@@ -181,6 +211,7 @@ static void settle_late(struct table *table, struct store_batch *batch, uint32_t
 {
     struct store_charge *charge = &batch->charge[i];
     struct table_hold *hold = &batch->hold[i];
+    struct engine_verdict verdict;
     for (;;) {
         switch (table_insert(table, charge->key, charge->limit_id, batch->now_ns, table_ticket(), hold)) {
         case TABLE_ABSENT:
@@ -189,7 +220,12 @@ static void settle_late(struct table *table, struct store_batch *batch, uint32_t
             table_wait(table, hold, batch->now_ns);
             break;
         case TABLE_TAKEN:
-            engine_judge(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
+            engine_judge(&hold->state, charge->limit, charge->cost, batch->now_ns, &verdict);
+            if (!admitted && verdict.allowed) {      /* what refused the request still refuses it */
+                table_drop(table, hold);
+                return;
+            }
+            charge->verdict = verdict;
             if (settle_one(table, batch, i, admitted))
                 return;
             break;
@@ -224,6 +260,7 @@ bool store_table_charge(struct table *table, struct store_batch *batch)
     prefetch(table, batch);
     if (find_blocked(table, batch)) {
         extend_blocks(table, batch);
+        judge_beside_block(table, batch);
         return false;
     }
     enum outcome outcome;
