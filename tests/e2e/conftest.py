@@ -129,6 +129,7 @@ class Nginx:
                                         stdout=subprocess.DEVNULL, stderr=(self.folder / "stderr").open("w"))
         wait_until(lambda: self.process.poll() is not None or listens(self.port), "nginx listens")
         assert self.process.poll() is None, (self.folder / "stderr").read_text() + self.error_log()
+        wait_until(lambda: len(self.workers()) >= int(self.options.get("workers", 1)), "all workers")
         return self
 
     def stop(self):
