@@ -38,6 +38,9 @@ struct store_batch {
  * admitted tell what is left without this request.  Refused by a running block: not even that is written, but by `extend`. */
 bool store_table_charge(struct table *table, struct store_batch *batch);
 
+/* Judges all charges without guards and writes nothing: what a charge would come to now. */
+void store_table_judge(struct table *table, struct store_batch *batch);
+
 /* Gives a charge back to where it came from (engine_refund).  Returns how much. */
 uint64_t store_table_refund(struct table *table, const struct store_charge *charge, uint64_t mark, uint64_t now_ns);
 

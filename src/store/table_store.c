@@ -21,6 +21,15 @@ static void prefetch(const struct table *table, const struct store_batch *batch)
         table_prefetch(table, batch->charge[i].key);
 }
 
+/* As the key's slot stands, which it leaves as it is. */
+static void judge_unguarded(struct table *table, struct store_batch *batch, uint32_t i, struct engine_state *state)
+{
+    struct store_charge *charge = &batch->charge[i];
+    (void)table_look(table, charge->key, charge->limit_id, batch->now_ns, state);
+    engine_judge(state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
+    charge->judged = true;
+}
+
 /* Finds the keys' slots, and sets the verdicts of those whose block is running.  Returns whether one of them stops the
  * request. */
 INLINED bool find_blocked(struct table *table, struct store_batch *batch, uint32_t count)
@@ -34,8 +43,7 @@ INLINED bool find_blocked(struct table *table, struct store_batch *batch, uint32
         if (!charge->judged)
             continue;
         struct engine_state state;
-        (void)table_look(table, charge->key, charge->limit_id, batch->now_ns, &state);
-        engine_judge(&state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
+        judge_unguarded(table, batch, i, &state);
         charge->judged = charge->verdict.blocked;        /* no longer: the guarded way tells */
         stopped |= charge->judged && !charge->advisory;
     }
@@ -53,14 +61,11 @@ static void tell_uncharged(const struct engine_state *state, const struct store_
 static void judge_beside_block(struct table *table, struct store_batch *batch)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
-        struct store_charge *charge = &batch->charge[i];
         struct engine_state state;
-        if (charge->judged || charge->advisory)
+        if (batch->charge[i].judged || batch->charge[i].advisory)
             continue;
-        (void)table_look(table, charge->key, charge->limit_id, batch->now_ns, &state);
-        engine_judge(&state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
-        tell_uncharged(&state, batch, charge);
-        charge->judged = true;
+        judge_unguarded(table, batch, i, &state);
+        tell_uncharged(&state, batch, &batch->charge[i]);
     }
 }
 
@@ -290,6 +295,13 @@ bool store_table_charge(struct table *table, struct store_batch *batch)
         return charge_all(table, batch, 1);
     prefetch(table, batch);
     return charge_all(table, batch, batch->count);
+}
+
+void store_table_judge(struct table *table, struct store_batch *batch)
+{
+    struct engine_state state;
+    for (uint32_t i = 0; i < batch->count; i++)
+        judge_unguarded(table, batch, i, &state);
 }
 
 uint64_t store_table_refund(struct table *table, const struct store_charge *charge, uint64_t mark, uint64_t now_ns)
