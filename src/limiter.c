@@ -154,11 +154,21 @@ static bool is_advisory(const struct policy_limit *limit)
     return limit->dry_run || limit->action == POLICY_CHALLENGE || limit->action == POLICY_MARK;
 }
 
-/* The charges of one request and what is needed to make them; on the stack of limiter_check. */
+/* The charges of one request and what is needed to make them. */
 struct charges {
     struct store_charge *charge;
     uint32_t *rate;                  /* for each: index into policy->rates */
-    uint32_t count, cap;
+    uint32_t count, cap;             /* those beyond `cap` are only counted */
+};
+
+/* One request on its way, worked out as far as nothing is asked of the table: in a batch well before its turn. */
+struct way {
+    struct subject_finder finder;
+    struct policy_facts facts;
+    enum client_reason reason;
+    bool untrusted, exempt;          /* decided already, without any charge */
+    bool is_crowded;                 /* more charges than there is room for */
+    struct charges charges;
 };
 
 /* Adds the charges of one limit.  Those beyond `cap` are only counted. */
@@ -184,6 +194,7 @@ static void add_limit(const struct limiter *limiter, struct subject_finder *find
             continue;
         struct store_charge *charge = &charges->charge[charges->count];
         charge->key = table_key_mix(hash.half, policy->rates[rate].seed);
+        table_prefetch(limiter->table, charge->key);
         charge->limit = &policy->rates[rate].engine;
         charge->cost = cost;
         charge->limit_id = limiter->limit_id[rate];
@@ -254,31 +265,32 @@ static enum drossel_result charge_many(const struct limiter *limiter, struct sub
     return result;
 }
 
-static enum drossel_result charge_limits(const struct limiter *limiter, struct subject_finder *finder,
-                                         const struct policy_facts *facts, struct drossel_decision *decision)
-{
-    struct policy_class_set classes;
-    uint32_t matched[LIMITER_CHARGES], rate[LIMITER_CHARGES];
-    struct store_charge charge[LIMITER_CHARGES];
-    struct table_hold hold[LIMITER_CHARGES];
-    struct charges charges = { .charge = charge, .rate = rate, .cap = LIMITER_CHARGES };
-    uint32_t count = policy_match(limiter->policy, facts, &classes, matched, LIMITER_CHARGES);
-    for (uint32_t i = 0; i < count && i < LIMITER_CHARGES; i++)
-        add_limit(limiter, finder, matched[i], &classes, &charges);
-    if (count > LIMITER_CHARGES || charges.count > LIMITER_CHARGES)
-        return charge_many(limiter, finder, facts, decision);
-    charge_and_merge(limiter, finder, &charges, hold, decision);
-    return DROSSEL_OK;
-}
-
 /* ---- the way of a request ---- */
 
-static void begin_decision(struct drossel_decision *decision)
+static void refuse_untrusted(struct drossel_decision *decision)
 {
-    /* Names and quotas are left as they are: only as many as the counts say are set. */
-    memset(decision, 0, offsetof(struct drossel_decision, dry_run));
+    decision->verdict = DROSSEL_REFUSE;
+    decision->status = 403;
+    decision->untrusted = true;
+    decision->wait_ns = DROSSEL_NEVER;
+}
+
+/* Field by field: compilers clear so much at once with `rep stos`, which takes longer to begin than these to end.  Names and
+ * quotas are left as they are: only as many as the counts say are set. */
+static void begin_decision(const struct way *way, struct drossel_decision *decision)
+{
+    decision->verdict = DROSSEL_ALLOW;
     decision->status = 200;
+    decision->signed_in = decision->banned = decision->blocked = decision->started_block = decision->untrusted = false;
+    decision->exempt = way->exempt;
+    decision->missing_forward = way->reason == CLIENT_NO_HEADER;
     decision->limit = UINT32_MAX;
+    decision->limit_name = NULL;
+    decision->remaining = decision->used = decision->wait_ns = decision->delay_ns = decision->subject_hash = 0;
+    decision->client = way->finder.client;
+    decision->dry_run_count = decision->quota_count = 0;
+    decision->dry_run_verdict = DROSSEL_ALLOW;
+    decision->dry_run_wait_ns = 0;
 }
 
 static void refuse_banned(const struct limiter *limiter, const struct subject_finder *finder, uint64_t until_ns,
@@ -297,11 +309,6 @@ static void refuse_banned(const struct limiter *limiter, const struct subject_fi
     decision->subject_hash = hash.half[0];
 }
 
-static bool goes_through(const struct drossel_decision *decision)
-{
-    return decision->verdict < DROSSEL_REFUSE;
-}
-
 static struct client client_of(const struct limiter *limiter, const struct drossel_request *request)
 {
     if (request->address.family != DROSSEL_NONE)
@@ -309,73 +316,95 @@ static struct client client_of(const struct limiter *limiter, const struct dross
     return client_recover(&limiter->policy->client, request);
 }
 
-enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_request *request,
-                                  struct drossel_decision *decision)
+/* From the facts to the charges, into `way->charges`. */
+static void prepare(const struct limiter *limiter, const struct drossel_request *request, struct way *way)
 {
     const struct policy *policy = limiter->policy;
     struct client client = client_of(limiter, request);
-    struct policy_facts facts = { request->method, request->host, request->path, request, request->door };
-    begin_decision(decision);
-    decision->client = client.address;
-    decision->missing_forward = client.reason == CLIENT_NO_HEADER;
-    if (policy->require_trusted && !client.peer_trusted) {
-        decision->verdict = DROSSEL_REFUSE;
-        decision->status = 403;
-        decision->untrusted = true;
-        decision->wait_ns = DROSSEL_NEVER;
+    way->facts = (struct policy_facts){ request->method, request->host, request->path, request, request->door };
+    way->reason = client.reason;
+    way->charges.count = 0;
+    subject_begin(&way->finder, policy, table_secret(limiter->table), request, &client.address);
+    struct policy_class_set classes;
+    uint32_t matched[LIMITER_CHARGES];
+    uint32_t count = policy_match(policy, &way->facts, &classes, matched, LIMITER_CHARGES);
+    for (uint32_t i = 0; i < count && i < LIMITER_CHARGES; i++)
+        add_limit(limiter, &way->finder, matched[i], &classes, &way->charges);
+    way->is_crowded = count > LIMITER_CHARGES || way->charges.count > way->charges.cap;
+    /* Last, though it may make all of the above idle: by now the keys' lines are on their way from memory, and long lists
+     * of networks are looked through meanwhile. */
+    way->untrusted = policy->require_trusted && !client.peer_trusted;
+    way->exempt = !way->untrusted && policy_exempt(policy, &client.address, &way->facts) != POLICY_NOT_EXEMPT;
+}
+
+/* From the charges to the decision. */
+static enum drossel_result finish(const struct limiter *limiter, struct way *way, struct table_hold *hold,
+                                  struct drossel_decision *decision)
+{
+    begin_decision(way, decision);
+    if (way->exempt)
+        return DROSSEL_OK;
+    if (way->untrusted) {
+        refuse_untrusted(decision);
         return DROSSEL_OK;
     }
-    if (policy_exempt(policy, &client.address, &facts) != POLICY_NOT_EXEMPT) {
-        decision->exempt = true;
-        return DROSSEL_OK;
-    }
-    struct subject_finder finder;
-    subject_begin(&finder, policy, table_secret(limiter->table), request, &client.address);
     enum drossel_result result = DROSSEL_OK;
-    uint64_t banned_until_ns = limiter_banned_until(limiter, &finder.client_key, request->now_ns);
+    uint64_t banned_until_ns = limiter_banned_until(limiter, &way->finder.client_key, way->finder.request->now_ns);
     if (banned_until_ns > 0)
-        refuse_banned(limiter, &finder, banned_until_ns, decision);
+        refuse_banned(limiter, &way->finder, banned_until_ns, decision);
+    else if (way->is_crowded)
+        result = charge_many(limiter, &way->finder, &way->facts, decision);
     else
-        result = charge_limits(limiter, &finder, &facts, decision);
-    if (!goes_through(decision))
-        decision->signed_in = subject_signed_in(&finder);
+        charge_and_merge(limiter, &way->finder, &way->charges, hold, decision);
+    if (decision->verdict >= DROSSEL_REFUSE)
+        decision->signed_in = subject_signed_in(&way->finder);
     return result;
 }
 
-/* Fetches the lines of the next requests' keys while the present one is decided. */
-static void fetch_ahead(struct limiter *limiter, const struct drossel_request *request)
+enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_request *request,
+                                  struct drossel_decision *decision)
 {
-    const struct policy *policy = limiter->policy;
-    struct client client = client_of(limiter, request);
-    struct policy_facts facts = { request->method, request->host, request->path, request, request->door };
-    struct policy_class_set classes;
-    uint32_t matched[8];
-    struct subject_finder finder;
-    subject_begin(&finder, policy, table_secret(limiter->table), request, &client.address);
-    uint32_t count = policy_match(policy, &facts, &classes, matched, 8);
-    for (uint32_t i = 0; i < count && i < 8; i++) {
-        const struct policy_limit *limit = &policy->limits[matched[i]];
-        struct key_hash hash;
-        if (!subject_hash(&finder, limit->subject, &hash))
-            continue;
-        for (uint32_t rate = 0; rate < limit->rate_count; rate++)
-            table_prefetch(limiter->table, table_key_mix(hash.half, policy->rates[limit->first_rate + rate].seed));
-    }
+    struct store_charge charge[LIMITER_CHARGES];
+    uint32_t rate[LIMITER_CHARGES];
+    struct table_hold hold[LIMITER_CHARGES];
+    struct way way;
+    way.charges = (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES };
+    prepare(limiter, request, &way);
+    return finish(limiter, &way, hold, decision);
 }
 
-#define AHEAD 8      /* requests fetched ahead: covers a cache miss with the work on those before */
+#define AHEAD 8      /* requests prepared ahead: covers a cache miss with the work on those before; a power of two */
+#define AHEAD_CHARGES 8
+
+/* Requests of a batch whose turn is to come.  One of more charges than fit here takes memory when it is decided. */
+struct ahead {
+    struct way way;
+    struct store_charge charge[AHEAD_CHARGES];
+    uint32_t rate[AHEAD_CHARGES];
+};
+
+/* Prepares a request and fetches the lines of its keys. */
+static void prepare_ahead(const struct limiter *limiter, const struct drossel_request *request, struct ahead *ahead)
+{
+    ahead->way.charges = (struct charges){ .charge = ahead->charge, .rate = ahead->rate, .cap = AHEAD_CHARGES };
+    prepare(limiter, request, &ahead->way);
+    for (uint32_t i = 0; i < ahead->way.charges.count && i < AHEAD_CHARGES; i++)
+        table_prefetch(limiter->table, ahead->charge[i].key);
+}
 
 enum drossel_result limiter_check_batch(struct limiter *limiter, const struct drossel_request *requests, size_t count,
                                         struct drossel_decision *decisions)
 {
+    struct ahead ahead[AHEAD];
+    struct table_hold hold[AHEAD_CHARGES];
     for (size_t i = 0; i < count && i < AHEAD; i++)
-        fetch_ahead(limiter, &requests[i]);
+        prepare_ahead(limiter, &requests[i], &ahead[i]);
     for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < count)
-            fetch_ahead(limiter, &requests[i + AHEAD]);
-        enum drossel_result result = limiter_check(limiter, &requests[i], &decisions[i]);
+        enum drossel_result result = finish(limiter, &ahead[i % AHEAD].way, hold, &decisions[i]);
         if (result != DROSSEL_OK)
             return result;
+        if (i + AHEAD < count)
+            prepare_ahead(limiter, &requests[i + AHEAD], &ahead[i % AHEAD]);
     }
     return DROSSEL_OK;
 }

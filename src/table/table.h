@@ -144,6 +144,10 @@ uint32_t table_ticket(void);
 enum table_taking table_take(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, uint32_t ticket,
                              struct table_hold *hold);
 
+/* As table_take, where the caller has looked already: hold->slot is what table_find said. */
+enum table_taking table_take_found(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
+                                   uint32_t ticket, struct table_hold *hold);
+
 /* As table_take, but gives an absent key a slot: a free one, else that of the key whose loss changes least.  The slot is the
  * key's from then on, fresh.  Never waits. */
 enum table_taking table_insert(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
