@@ -10,7 +10,7 @@ int main(int count, char **argument)
 {
     struct drossel *limiter;
     struct drossel_error why;
-    struct drossel_options options = { .private_table = true };   /* NULL: the table that nginx shares */
+    struct drossel_options options = { .private_table = true }; /* NULL: the table that nginx shares */
     if (count != 2 || drossel_open(&limiter, argument[1], &options, &why) != DROSSEL_OK) {
         fprintf(stderr, "%s\n", count == 2 ? why.text : "usage: library POLICY");
         return 1;
