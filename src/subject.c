@@ -1,8 +1,6 @@
 /* Subjects of a request: found, hashed, named. */
 #include "subject.h"
 
-
-
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +21,7 @@ void subject_begin(struct subject_finder *finder, const struct policy *policy, c
     finder->token = request->token;
     finder->looked_for_account = request->account.size > 0;
     finder->looked_for_token = request->token.size > 0;
+    finder->parts_hashed = 0;
     memset(finder->state, 0, kept);
 }
 
@@ -115,7 +114,7 @@ bool subject_part(struct subject_finder *finder, const struct policy_part *part,
     return false;
 }
 
-static bool part_hash(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
+static bool part_hash_anew(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
 {
     uint8_t kind = (uint8_t)part->kind;
     struct drossel_text text;
@@ -125,14 +124,23 @@ static bool part_hash(struct subject_finder *finder, const struct policy_part *p
     }
     if (!subject_part(finder, part, &text))
         return false;
-    if (part->kind == POLICY_BY_HEADER) {    /* two headers with one value are two parts */
-        struct key_hash name = key_part_hash(finder->secret, kind, part->header.data, part->header.size);
-        struct key_hash parts[2] = { name, key_part_hash(finder->secret, kind, text.data, text.size) };
-        uint8_t kinds[2] = { kind, kind };
-        *hash = key_join(finder->secret, parts, kinds, 2);
-        return true;
+    *hash = part->kind == POLICY_BY_HEADER ? key_pair_hash(finder->secret, kind, part->header, text)
+                                           : key_part_hash(finder->secret, kind, text.data, text.size);
+    return true;
+}
+
+/* A part that stands alone in one limit and in a combination in another is hashed once. */
+static bool part_hash(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
+{
+    uint32_t bit = UINT32_C(1) << part->kind;
+    if (part->kind == POLICY_BY_HEADER)
+        return part_hash_anew(finder, part, hash);
+    if ((finder->parts_hashed & bit) == 0) {
+        if (!part_hash_anew(finder, part, &finder->part[part->kind]))
+            return false;
+        finder->parts_hashed |= bit;
     }
-    *hash = key_part_hash(finder->secret, kind, text.data, text.size);
+    *hash = finder->part[part->kind];
     return true;
 }
 
