@@ -8,7 +8,7 @@ BUILD_PACKAGES = build-essential meson ninja-build pkg-config libyaml-dev libsod
 TEST_PACKAGES = libcmocka-dev python3 python3-pytest python3-yaml curl nghttp2-client wrk
 PACKAGES = $(BUILD_PACKAGES) $(TEST_PACKAGES)
 
-.PHONY: all deps run test test-asan test-tsan bench install format format-check clean
+.PHONY: all deps run test test-asan test-tsan fuzz bench install format format-check clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) $(QUIET)
@@ -40,6 +40,10 @@ test-asan: deps
 test-tsan: deps
 	@$(MAKE) --no-print-directory all BUILD=$(BUILD)-tsan SETUP='-Db_sanitize=thread -Db_lundef=false'
 	@tests/run $(BUILD)-tsan unit table store
+
+# Each parser and the engine under libFuzzer for SECONDS; needs clang.
+fuzz:
+	@tests/fuzz/run $(or $(SECONDS),20)
 
 bench: deps all
 	@bench/run $(BUILD)

@@ -9,14 +9,9 @@
 #include "cli/hand.h"
 #include "limiter.h"
 
-struct block_values {
-    struct live_place place;
-    const char *limit;
-};
-
 static const struct cli_option options[] = {
-    { "limit", CLI_TEXT, offsetof(struct block_values, limit), "NAME", "in this limit only, not in all" },
-    LIVE_OPTIONS(block_values, place),
+    { "limit", CLI_TEXT, offsetof(struct hand_values, limit), "NAME", "in this limit only, not in all" },
+    LIVE_OPTIONS(hand_values, place),
     { NULL, CLI_FLAG, 0, NULL, NULL },
 };
 
@@ -77,7 +72,7 @@ static bool block(const struct hand *hand, uint64_t for_ns)
 
 static int run_block(int argc, char **argv)
 {
-    struct block_values values = { 0 };
+    struct hand_values values = { 0 };
     struct hand hand;
     char **operand;
     int count, code;
@@ -103,24 +98,12 @@ const struct cli_command cli_block = { "block", "KEY FOR", "refuses an address f
 
 static int run_unblock(int argc, char **argv)
 {
-    struct block_values values = { 0 };
-    struct hand hand;
+    struct hand_values values = { 0 };
     char **operand;
     int count, code;
     if (!cli_parse(&cli_unblock, argc, argv, &values, &operand, &count, &code))
         return code;
-    struct table *table = live_open(&values.place);
-    if (table == NULL)
-        return CLI_FAILED;
-    unsigned found = 0;
-    if (values.limit == NULL || live_has_limit(table, values.limit)) {
-        hand_init(&hand, table, operand[0], values.limit);
-        found = hand_forget(&hand, true) + hand_unban(&hand);
-        if (found == 0)
-            cli_complain("%s is not blocked", operand[0]);
-    }
-    table_close(table);
-    return found > 0 ? CLI_DONE : CLI_FAILED;
+    return hand_take_back(&values, operand[0], true);
 }
 
 const struct cli_command cli_unblock = { "unblock",  "KEY", "lifts the blocks of a key and the ban of an address",

@@ -95,7 +95,8 @@ static bool find_address(const struct hand *hand, uint32_t index, struct table_e
     return slot != TABLE_NO_SLOT && table_next(hand->table, &at, entry) && entry->slot == slot;
 }
 
-unsigned hand_forget(const struct hand *hand, bool blocked_only)
+/* How many slots of the key were forgotten. */
+static unsigned forget_all(const struct hand *hand, bool blocked_only)
 {
     struct table_entry entry;
     unsigned count = 0;
@@ -109,7 +110,8 @@ unsigned hand_forget(const struct hand *hand, bool blocked_only)
     return count;
 }
 
-unsigned hand_unban(const struct hand *hand)
+/* How many bans of the address, of several lengths of prefix, were lifted. */
+static unsigned unban(const struct hand *hand)
 {
     uint64_t seen[3] = { 0 };
     unsigned count = 0;
@@ -126,4 +128,24 @@ unsigned hand_unban(const struct hand *hand)
     if (count > 0)
         printf("ban: %s lifted\n", hand->key);
     return count;
+}
+
+int hand_take_back(const struct hand_values *values, const char *key, bool blocked_only)
+{
+    struct hand hand;
+    unsigned found = 0;
+    struct table *table = live_open(&values->place);
+    if (table == NULL)
+        return CLI_FAILED;
+    if (values->limit == NULL || live_has_limit(table, values->limit)) {
+        hand_init(&hand, table, key, values->limit);
+        found = forget_all(&hand, blocked_only) + unban(&hand);
+        if (found == 0)
+            cli_complain("%s %s%s", blocked_only ? "nothing is blocked for" : "nothing is counted for", key,
+                         hand.is_address || table_has_names(table)
+                             ? "; `drossel show` lists the keys as they are called"
+                             : ": this table keeps no names, so only addresses can be found");
+    }
+    table_close(table);
+    return found > 0 ? CLI_DONE : CLI_FAILED;
 }

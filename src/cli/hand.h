@@ -20,11 +20,15 @@ struct hand {
 /* Reads KEY: an address (with or without `/64`), or any name. */
 void hand_init(struct hand *hand, struct table *table, const char *key, const char *limit);
 
-/* Forgets the key's slots, with `blocked_only` those that are blocked now.  Prints each.  Returns how many. */
-unsigned hand_forget(const struct hand *hand, bool blocked_only);
+/* What reset, block and unblock are told on the command line. */
+struct hand_values {
+    struct live_place place;
+    const char *limit;
+};
 
-/* Lifts a ban of the address.  Prints it.  Returns how many (of several prefix lengths). */
-unsigned hand_unban(const struct hand *hand);
+/* Forgets what the live table has of KEY, with `blocked_only` no more than what is blocked now, and lifts its ban.  Prints
+ * each.  The exit code: CLI_FAILED, with a message, if there was nothing. */
+int hand_take_back(const struct hand_values *values, const char *key, bool blocked_only);
 
 /* The prefix by which IPv6 clients are counted here: of the limits used with the table, else 64. */
 unsigned hand_prefix(const struct table *table);

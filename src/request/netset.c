@@ -3,7 +3,8 @@
  *
  * Cost of a lookup.  IPv4: the index gives the few ranges that touch the address's /16, a binary search among these: two
  * or three cache lines with 100,000 networks.  A set of few ranges has no index, its 256 kB would cost more than they
- * save.  IPv6: binary search, 17 steps for 100,000 networks.
+ * save.  IPv6: networks crowd in few places, so that an index of upper bits would not part them; the binary search runs
+ * over the upper halves of the ranges' ends alone, 800 kB for 100,000 networks, which stays in the second-level cache.
  */
 #include "request/netset.h"
 
@@ -26,6 +27,7 @@ struct netset {
     struct range4 *v4;
     struct range6 *v6;
     size_t v4_count, v4_cap, v6_count, v6_cap;
+    uint64_t *v6_upper; /* upper half of each v6 range's end */
     uint32_t *index; /* for each /16: the first range that ends in it or after it; NULL for small sets */
     bool has_unix;
 };
@@ -41,6 +43,7 @@ void netset_close(struct netset *set)
         return;
     free(set->v4);
     free(set->v6);
+    free(set->v6_upper);
     free(set->index);
     free(set);
 }
@@ -165,6 +168,18 @@ static bool build_index(struct netset *set)
     return true;
 }
 
+static bool build_upper(struct netset *set)
+{
+    if (set->v6_count == 0)
+        return true;
+    set->v6_upper = malloc(set->v6_count * sizeof *set->v6_upper);
+    if (set->v6_upper == NULL)
+        return false;
+    for (size_t i = 0; i < set->v6_count; i++)
+        set->v6_upper[i] = (uint64_t)(set->v6[i].last >> 64);
+    return true;
+}
+
 bool netset_seal(struct netset *set)
 {
     if (set->v4_count > 1)
@@ -173,7 +188,7 @@ bool netset_seal(struct netset *set)
         qsort(set->v6, set->v6_count, sizeof *set->v6, compare_v6);
     set->v4_count = merge_v4(set->v4, set->v4_count);
     set->v6_count = merge_v6(set->v6, set->v6_count);
-    return set->v4_count < INDEX_FROM || build_index(set);
+    return build_upper(set) && (set->v4_count < INDEX_FROM || build_index(set));
 }
 
 static bool has_v4(const struct netset *set, uint32_t address)
@@ -193,10 +208,25 @@ static bool has_v4(const struct netset *set, uint32_t address)
     return low < set->v4_count && set->v4[low].first <= address && address <= set->v4[low].last;
 }
 
+/* The first of `count` sorted numbers that is not below `wanted`; without a branch that could be predicted wrongly. */
+static size_t first_not_below(const uint64_t *numbers, size_t count, uint64_t wanted)
+{
+    const uint64_t *base = numbers;
+    while (count > 1) {
+        size_t half = count / 2;
+        base = base[half - 1] < wanted ? base + half : base;
+        count -= half;
+    }
+    return (size_t)(base - numbers) + (count == 1 && *base < wanted);
+}
+
 static bool has_v6(const struct netset *set, netset_u128 address)
 {
-    size_t low = 0, high = set->v6_count;
-    while (low < high) {
+    size_t low = first_not_below(set->v6_upper, set->v6_count, (uint64_t)(address >> 64));
+    size_t high = set->v6_count;
+    if (low < high && set->v6[low].last >= address)
+        return set->v6[low].first <= address;
+    while (low < high) { /* several ranges within one /64 */
         size_t middle = low + (high - low) / 2;
         if (set->v6[middle].last < address)
             low = middle + 1;

@@ -11,13 +11,13 @@
 #include "request/client.h"
 
 #define PROXYWATCH_REQUESTS 50 /* at least so many more under that address than under others ... */
-#define PROXYWATCH_VALUES 25 /* ... with at least so many different values of the header */
-#define PROXYWATCH_BITS 512 /* of the sketch that counts them */
+#define PROXYWATCH_VALUES 25   /* ... with at least so many different values of the header */
+#define PROXYWATCH_BITS 512    /* of the sketch that counts them */
 
 struct proxywatch {
     struct drossel_address address; /* the suspect */
-    uint32_t score; /* requests under it, less those under others */
-    uint32_t values; /* different values of the header, at least */
+    uint32_t score;                 /* requests under it, less those under others */
+    uint32_t values;                /* different values of the header, at least */
     uint64_t sketch[PROXYWATCH_BITS / 64];
     bool done; /* it was told; nobody needs to ask again */
 };

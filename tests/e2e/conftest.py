@@ -116,7 +116,10 @@ class Nginx:
         self.config.write_text(CONFIG.format(folder=self.folder, port=self.port, **values))
 
     def command(self, *arguments):
-        return ["nginx", "-p", str(self.folder), "-c", str(self.config), *arguments]
+        # for modules built with a sanitizer (-Dnginx=enabled): its libraries come before those of nginx
+        preload = os.environ.get("DROSSEL_NGINX_PRELOAD")
+        prefix = ["env", f"LD_PRELOAD={preload}"] if preload else []
+        return [*prefix, "nginx", "-p", str(self.folder), "-c", str(self.config), *arguments]
 
     def test(self):
         return subprocess.run(self.command("-t"), capture_output=True, text=True, timeout=30)
@@ -126,6 +129,7 @@ class Nginx:
                                         stdout=subprocess.DEVNULL, stderr=(self.folder / "stderr").open("w"))
         wait_until(lambda: self.process.poll() is not None or listens(self.port), "nginx listens")
         assert self.process.poll() is None, (self.folder / "stderr").read_text() + self.error_log()
+        wait_until(lambda: len(self.workers()) >= int(self.options.get("workers", 1)), "all workers")
         return self
 
     def stop(self):

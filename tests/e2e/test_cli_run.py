@@ -330,7 +330,7 @@ def test_block_and_unblock_work_at_once_in_all_limits(build, run, tmp_path):
     assert "banned     yes" in explained and "address is banned" in explained and str(tmp_path / "table") in explained
     assert "lifted" in drossel(build, "unblock", "203.0.113.2", *place).stdout
     assert server.fetch("/", client="203.0.113.2").status == 200
-    assert "is not blocked" in drossel(build, "unblock", "203.0.113.2", *place, code=1).stderr
+    assert "nothing is blocked for 203.0.113.2" in drossel(build, "unblock", "203.0.113.2", *place, code=1).stderr
 
 
 def test_a_network_of_ipv6_is_blocked_as_it_is_counted(build, run, tmp_path):

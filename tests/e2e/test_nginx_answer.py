@@ -232,11 +232,13 @@ def test_a_forged_challenge_never_reaches_the_application(nginx, headers):
     seen = "".join(f"$http_{name.lower().replace('-', '_')};" for name in names)
     server = nginx("limits: { page: { by: address, allow: 100 per 1h } }\n", http="underscores_in_headers on;", server=f"""
         location = /app {{ proxy_pass http://127.0.0.1:PORT/echo; }}
+        location = /off {{ drossel off; proxy_pass http://127.0.0.1:PORT/echo; }}
         location = /echo {{ return 200 '[$http_drossel_challenge]{seen}'; }}
         location = /own {{ add_header X-Seen "[$http_drossel_challenge]$host;{seen}"; }}""")
     (server.folder / "root" / "own").write_text("")
     values = "".join(f"{headers[name]};" for name in names)
     assert server.fetch("/app", headers=headers).body == "[]" + values
+    assert server.fetch("/off", headers=headers).body == "[]" + values
     assert server.fetch("/own", headers=headers).headers["X-Seen"] == "[]127.0.0.1;" + values
 
 

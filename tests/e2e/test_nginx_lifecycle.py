@@ -85,6 +85,14 @@ def test_a_reload_swaps_the_policy_and_keeps_the_counters(nginx):
     assert server.statuses(5) == [200] * 4 + [429]
 
 
+def test_a_reload_to_another_table_starts_with_empty_counters(nginx):
+    server = nginx(TEN)
+    assert server.statuses(11)[9:] == [200, 429]
+    server.write_policy(f"table: {{ path: {server.folder}/other, keys: 2k }}\n" + TEN)
+    server.reload()
+    assert server.statuses(11) == [200] * 10 + [429]
+
+
 def test_old_policies_let_go_of_the_table(nginx):
     server = nginx(TEN)
 

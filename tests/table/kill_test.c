@@ -9,16 +9,23 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #define LIMIT 20
-#define STEPS_MAX 20000      /* an update has about a thousand instructions */
+#define STEPS_MAX 20000      /* an update has about a thousand instructions, an insertion five times as many ... */
+#define INSERTION_KILLS 300   /* ... over which so many kills are spread */
 
 static struct table *table;
 static uint16_t limit;
-static volatile uint64_t *progress;      /* shared: rounds of the others */
+/* Shared with the children. */
+static volatile struct {
+    uint64_t rounds;     /* of the others */
+    uint64_t complete;   /* the stepped writer has come to its end */
+    uint64_t now_ns;     /* one clock for all */
+} *progress;
 
 static uint64_t clock_ms(void)
 {
@@ -33,39 +40,47 @@ static pid_t start_other(uint64_t shared_key)
     pid_t child = fork();
     if (child != 0)
         return child;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (uint64_t n = 0;; n++) {
-        charge_one(table, key_of(5000 + n % 50), limit, NOW, NULL);
+        charge_one(table, key_of(5000 + n % 50), limit, progress->now_ns, NULL);
         if (n % 64 == 0)
-            charge_one(table, key_of(shared_key), limit, NOW, NULL);
-        *progress = n;
+            charge_one(table, key_of(shared_key), limit, progress->now_ns, NULL);
+        progress->rounds = n;
+        if (n % 256 == 0)
+            usleep(100);     /* the single-stepped one needs a processor as well */
     }
 }
 
 /* Runs one charge of `key` in a child for `steps` instructions, then kills it.  Returns how many it ran. */
 static unsigned kill_after(struct table_key key, uint64_t now_ns, unsigned steps)
 {
+    progress->complete = 0;
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)table_ticket();
         (void)table_engine_at(table, limit);
         if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
             _exit(3);
         raise(SIGSTOP);
         charge_one(table, key, limit, now_ns, NULL);
+        progress->complete = 1;
         _exit(0);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     if (!WIFSTOPPED(status))
         skip();                          /* not allowed to trace here */
-    for (unsigned i = 0; i < steps; i++) {
-        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) != 0 || waitpid(child, &status, 0) != child || WIFEXITED(status))
-            return i;
+    unsigned done = 0;
+    while (done < steps && progress->complete == 0) {
+        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) != 0 || waitpid(child, &status, 0) != child)
+            fail_msg("the writer cannot be stepped");
+        done++;
     }
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
-    return steps;
+    return done;
 }
 
 /* Admits as many as fit; never more than a fresh key would. */
@@ -114,21 +129,22 @@ static void an_update_killed_at_each_instruction_harms_one_key_at_most(void **st
     charge_one(table, key_of(1), limit, NOW, NULL);
     unsigned length = kill_after(key_of(1), NOW, STEPS_MAX);
     assert_in_range(length, 100, STEPS_MAX - 1);
+    progress->now_ns = NOW;
     pid_t other = start_other(1);
     for (unsigned steps = 1; steps <= length; steps++) {
         uint64_t now_ns = NOW + steps * 11 * SECOND;     /* the window before has passed */
+        progress->now_ns = now_ns;
         for (int i = 0; i < 5; i++)
             charge_one(table, key_of(1), limit, now_ns, NULL);
         (void)kill_after(key_of(1), now_ns, steps);
         check_after_kill(key_of(1), now_ns, &slowest_ms);
     }
-    uint64_t seen = *progress;
-    while (*progress == seen)
+    uint64_t seen = progress->rounds;
+    while (progress->rounds == seen)
         usleep(100);                     /* the other one goes on */
     kill(other, SIGKILL);
     waitpid(other, NULL, 0);
-    charge_one(table, key_of(1), limit, NOW, NULL);
-    assert_null(table_validate(table, NOW));
+    assert_null(table_validate(table, progress->now_ns));
     struct engine_verdict verdict;
     assert_true(charge_one(table, key_of(2), limit, NOW, &verdict));
     assert_int_equal(verdict.used, 8);
@@ -136,36 +152,69 @@ static void an_update_killed_at_each_instruction_harms_one_key_at_most(void **st
     assert_in_range(slowest_ms, 0, 1000);    /* a guard that is never taken over would hang here for good */
 }
 
-static void an_insertion_killed_at_each_instruction_harms_one_key_at_most(void **state)
+static void an_insertion_killed_at_any_instruction_harms_one_key_at_most(void **state)
 {
     (void)state;
-    uint64_t slowest_ms = 0;
+    uint64_t slowest_ms = 0, now_ns = progress->now_ns + 100 * SECOND;
     /* One home for all, so that, after the first eight, each insertion displaces one. */
     struct table_key key = { .home = 512 };
     for (uint64_t n = 0; n < 8; n++) {
         key.tag = key_of(200000 + n).tag;
-        charge_one(table, key, limit, NOW, NULL);
+        charge_one(table, key, limit, now_ns, NULL);
     }
     key.tag = key_of(99999).tag;
-    unsigned length = kill_after(key, NOW, STEPS_MAX);
+    unsigned kills = 0, length = kill_after(key, now_ns, STEPS_MAX);
     assert_in_range(length, 100, STEPS_MAX - 1);
-    for (unsigned steps = 1; steps <= length; steps++) {
+    for (unsigned steps = 1; steps <= length; steps += 1 + length / INSERTION_KILLS, kills++) {
         key.tag = key_of(100000 + steps).tag;
-        (void)kill_after(key, NOW, steps);
-        check_after_kill(key, NOW, &slowest_ms);
-        const char *wrong = table_validate(table, NOW);
+        (void)kill_after(key, now_ns, steps);
+        check_after_kill(key, now_ns, &slowest_ms);
+        const char *wrong = table_validate(table, now_ns);
         if (wrong != NULL)
             fail_msg("after %u instructions: %s", steps, wrong);
     }
-    print_message("# %u kills during an insertion, longest wait %u ms\n", length, (unsigned)slowest_ms);
+    print_message("# %u kills during an insertion, longest wait %u ms\n", kills, (unsigned)slowest_ms);
     assert_in_range(slowest_ms, 0, 1000);
+}
+
+/* Writers in a tight loop, killed wherever they are. */
+static void two_thousand_writers_killed_at_random_leave_a_valid_table(void **state)
+{
+    (void)state;
+    uint64_t slowest_ms = 0, now_ns = progress->now_ns + 200 * SECOND;
+    progress->now_ns = now_ns;
+    pid_t other = start_other(3);
+    srandom(7);
+    for (unsigned round = 0; round < 2000; round++) {
+        now_ns += 11 * SECOND;
+        progress->now_ns = now_ns;
+        pid_t child = fork();
+        if (child == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
+            for (uint64_t n = 0;; n++)
+                charge_one(table, key_of(n % 4 == 0 ? 1 : 7000 + n % 3000), limit, now_ns, NULL);
+        usleep((useconds_t)(random() % 300));
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        check_after_kill(key_of(1), now_ns, &slowest_ms);
+    }
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+    const char *wrong = table_validate(table, now_ns);
+    if (wrong != NULL)
+        fail_msg("%s", wrong);
+    struct table_counts counts;
+    table_counts(table, &counts);
+    print_message("# longest wait %u ms, %u guards taken over\n", (unsigned)slowest_ms, (unsigned)counts.taken_over);
+    assert_in_range(slowest_ms, 0, 1000);
+    assert_true(counts.taken_over > 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_update_killed_at_each_instruction_harms_one_key_at_most),
-        cmocka_unit_test(an_insertion_killed_at_each_instruction_harms_one_key_at_most),
+        cmocka_unit_test(an_insertion_killed_at_any_instruction_harms_one_key_at_most),
+        cmocka_unit_test(two_thousand_writers_killed_at_random_leave_a_valid_table),
     };
     return cmocka_run_group_tests(tests, open_table, close_table);
 }
