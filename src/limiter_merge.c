@@ -15,7 +15,7 @@ static enum drossel_verdict verdict_of(const struct policy_limit *limit, const s
         return DROSSEL_CHALLENGE;
     case POLICY_MARK:
         return DROSSEL_MARK;
-    case POLICY_DELAY:       /* its queue is full */
+    case POLICY_DELAY: /* its queue is full */
     case POLICY_REFUSE:
         break;
     }
@@ -47,7 +47,7 @@ static void add_dry_run(const struct policy *policy, uint32_t index, enum drosse
         decision->dry_run_wait_ns = verdict->wait_ns;
     uint32_t count = decision->dry_run_count;
     uint32_t kept = count < DROSSEL_DRY_RUNS ? count : DROSSEL_DRY_RUNS;
-    for (uint32_t i = 0; i < kept; i++)      /* a limit of several rates is told once */
+    for (uint32_t i = 0; i < kept; i++) /* a limit of several rates is told once */
         if (decision->dry_run[i] == limit->name)
             return;
     if (count < DROSSEL_DRY_RUNS)
@@ -78,8 +78,9 @@ static void add_quota(const struct policy_rate *rate, const struct engine_verdic
     } else {
         decision->quota_count++;
     }
-    *place = (struct drossel_quota){ rate->name, rate->engine.spec.count, rate->engine.spec.period_ns, verdict->remaining,
-                                     more_ns, violated };
+    *place = (struct drossel_quota){
+        rate->name, rate->engine.spec.count, rate->engine.spec.period_ns, verdict->remaining, more_ns, violated
+    };
 }
 
 static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel_verdict kind,
@@ -98,8 +99,8 @@ static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel
     decision->subject_hash = charge->key.home;
 }
 
-void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate, uint32_t count,
-                   struct drossel_decision *decision)
+void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
+                   uint32_t count, struct drossel_decision *decision)
 {
     const struct policy *policy = limiter->policy;
     uint64_t weight = 0, longest_delay_ns = 0;
@@ -126,7 +127,7 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
         decided = true;
     }
     if (decision->verdict == DROSSEL_CHALLENGE || decision->verdict == DROSSEL_DELAY)
-        decision->delay_ns = longest_delay_ns;   /* a challenged request is held back all the same */
+        decision->delay_ns = longest_delay_ns; /* a challenged request is held back all the same */
     if (decision->verdict == DROSSEL_REFUSE)
         decision->status = policy->limits[decision->limit].answer->status;
     if (decision->verdict == DROSSEL_DROP)

@@ -52,7 +52,7 @@ static bool find_source(struct subject_finder *finder, const struct policy_sourc
         return request_header(request, authorization, 0, &line) && credential_bearer(line, value) && value->size > 0;
     case POLICY_FROM_FORM:
     case POLICY_FROM_JSON:
-        break;       /* refused when the policy is loaded */
+        break; /* refused when the policy is loaded */
     }
     return false;
 }
@@ -120,6 +120,10 @@ static bool part_hash_anew(struct subject_finder *finder, const struct policy_pa
     struct drossel_text text;
     if (part->kind == POLICY_BY_ADDRESS) {
         *hash = key_address_hash(finder->secret, kind, &finder->client_key);
+        return true;
+    }
+    if (part->kind == POLICY_BY_SITE) { /* one for everybody: there is nothing to hash, the limit's seed does it */
+        memcpy(hash->half, finder->secret, sizeof hash->half);
         return true;
     }
     if (!subject_part(finder, part, &text))

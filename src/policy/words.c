@@ -146,8 +146,7 @@ uint32_t affixes_find(const struct affixes *affixes, struct drossel_text text)
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         int order;
-        size_t equal = compare(affixes, affixes->sorted[middle].text, text,
-                               shared < above ? shared : above, &order);
+        size_t equal = compare(affixes, affixes->sorted[middle].text, text, shared < above ? shared : above, &order);
         if (order > 0) {
             high = middle;
             above = equal;
