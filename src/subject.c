@@ -1,8 +1,6 @@
 /* Subjects of a request: found, hashed, named. */
 #include "subject.h"
 
-
-
 #include <stdio.h>
 #include <string.h>
 
@@ -37,13 +35,22 @@ static bool find_cookie(const struct drossel_request *request, struct drossel_te
     return false;
 }
 
+/* The first line of a header that is not empty: an empty one before it hides nothing. */
+static bool find_header(const struct drossel_request *request, struct drossel_text name, struct drossel_text *value)
+{
+    for (unsigned nth = 0; request_header(request, name, nth, value); nth++)
+        if (value->size > 0)
+            return true;
+    return false;
+}
+
 static bool find_source(struct subject_finder *finder, const struct policy_source *source, struct drossel_text *value)
 {
     const struct drossel_request *request = finder->request;
     struct drossel_text line;
     switch (source->kind) {
     case POLICY_FROM_HEADER:
-        return request_header(request, source->name, 0, value) && value->size > 0;
+        return find_header(request, source->name, value);
     case POLICY_FROM_COOKIE:
         return find_cookie(request, source->name, value);
     case POLICY_FROM_BASIC:
@@ -110,7 +117,7 @@ bool subject_part(struct subject_finder *finder, const struct policy_part *part,
         *text = finder->request->path;
         return text->size > 0;
     case POLICY_BY_HEADER:
-        return request_header(finder->request, part->header, 0, text) && text->size > 0;
+        return find_header(finder->request, part->header, text);
     }
     return false;
 }

@@ -166,6 +166,23 @@ static void copy_state(struct table *table, const struct slot *slot, uint16_t li
     engine_settle_clock(state, to, now_ns);
 }
 
+bool table_look(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, struct engine_state *state)
+{
+    uint64_t slot = table_find(table, key);
+    *state = (struct engine_state){ 0 };
+    if (slot == TABLE_NO_SLOT)
+        return false;
+    const struct engine_limit *to = table_engine_at(table, limit);
+    copy_state(table, &table->slots[slot], limit, now_ns, state);
+    atomic_thread_fence(memory_order_acquire);       /* was it the key's until all was read? */
+    if (to == NULL || !is_of(&table->slots[slot], key)) {
+        *state = (struct engine_state){ 0 };
+        return false;
+    }
+    engine_repair(state, to, now_ns);
+    return true;
+}
+
 enum table_taking table_take_found(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
                                    uint32_t ticket, struct table_hold *hold)
 {
