@@ -108,6 +108,10 @@ struct drossel_request {
     struct drossel_text host;        /* without port */
     struct drossel_text path;        /* decoded and normalised, without the query string (drossel_path_normalise) */
     struct drossel_text account;     /* if the caller knows it; else taken as the policy says */
+    const struct drossel_text *accounts;    /* those found in the body, as they stand there: each is charged; at most 16 count */
+    size_t account_count;
+    bool is_account_unreadable;      /* the body that should name it is malformed or too long: all such requests of an
+                                        address share one account */
     struct drossel_text token;       /* likewise */
     const struct drossel_header *headers;   /* in wire order; used when `find_header` is NULL */
     size_t header_count;
@@ -115,6 +119,7 @@ struct drossel_request {
     bool (*find_header)(const struct drossel_request *request, struct drossel_text name, unsigned nth,
                         struct drossel_text *value);
     void *context;                   /* for find_header; the library does not touch it */
+    uint64_t arrived_ns;             /* when a request that is asked again after DROSSEL_HOLD first came; 0: now */
     uint64_t extra_cost;             /* 0: the limits' own cost.  n: n times that.  DROSSEL_ASK: ask, charge nothing */
     enum drossel_door door;          /* for limits with `only:` */
 };
@@ -126,7 +131,9 @@ enum drossel_verdict {       /* ordered: a greater one is stricter and wins */
     DROSSEL_DELAY,           /* hold back for delay_ns, then go on */
     DROSSEL_CHALLENGE,       /* goes through; the application is to ask for more */
     DROSSEL_REFUSE,          /* answer with `status` */
-    DROSSEL_DROP             /* close without an answer */
+    DROSSEL_DROP,            /* close without an answer */
+    DROSSEL_HOLD             /* not decided: only charges whose outcome is still open stand in the way.  Nothing was charged;
+                                ask again soon, with arrived_ns set; within hold_ns it is decided */
 };
 
 #define DROSSEL_NEVER UINT64_MAX    /* as wait_ns: waiting does not help */
@@ -141,6 +148,30 @@ struct drossel_quota {
     uint64_t remaining;      /* admitted at once from here on */
     uint64_t more_ns;        /* until one more than `remaining` would be admitted; 0 when full */
     bool violated;           /* it refused this request */
+};
+
+/* What counted as a failure comes to this when the answer is known. */
+enum drossel_outcome {
+    DROSSEL_OTHER = 0,       /* neither: the charge is given back */
+    DROSSEL_FAILURE,         /* the charge stays */
+    DROSSEL_SUCCESS          /* the charge is given back, and limits with `reset_on: success` forget the key */
+};
+
+#define DROSSEL_TICKET_CHARGES 8     /* charges beyond them cannot be given back: they stay */
+
+/* The charges of a request whose outcome is open.  Plain data: may be copied, kept, sent to another process of this machine.
+ * Settled once, by whoever comes first; later ones change nothing.  Never settled: the charges stay. */
+struct drossel_ticket {
+    uint32_t count;          /* 0: nothing to settle */
+    uint32_t is_listed;      /* the table knows it, so that it can be settled once only */
+    uint64_t home, tag;      /* its own key in the table */
+    struct {
+        uint64_t home, tag;  /* the key charged */
+        uint64_t mark, open_mark;    /* where the charges went, for the engine */
+        uint64_t cost;
+        uint16_t limit;      /* registry index */
+        uint16_t resets;     /* a success clears the key */
+    } charge[DROSSEL_TICKET_CHARGES];
 };
 
 /* The answer to one request.  Only the first `quota_count` quotas and `min(dry_run_count, DROSSEL_DRY_RUNS)` names are set. */
@@ -173,6 +204,8 @@ struct drossel_decision {
     uint64_t dry_run_delay_ns;
     const char *dry_run[DROSSEL_DRY_RUNS];
     struct drossel_quota quota[DROSSEL_QUOTAS];
+    uint64_t hold_ns;             /* DROSSEL_HOLD: it is decided within so long */
+    struct drossel_ticket ticket; /* of limits that count failures: to drossel_settle when the outcome is known */
 };
 
 struct drossel;
@@ -211,6 +244,15 @@ drossel_check(struct drossel *limiter, const struct drossel_request *request, st
 DROSSEL_API DROSSEL_MUST_CHECK enum drossel_result
 drossel_check_batch(struct drossel *limiter, const struct drossel_request *requests, size_t count,
                     struct drossel_decision *decisions);
+
+/* Tells, at now_ns, the outcome of a request that drossel_check let through.  May come from any process that opened the same table, and
+ * long after; settling twice is harmless.  A ticket with a count of 0 is ignored.  DROSSEL_INVALID: a NULL argument. */
+DROSSEL_API DROSSEL_MUST_CHECK enum drossel_result
+drossel_settle(struct drossel *limiter, const struct drossel_ticket *ticket, enum drossel_outcome outcome, uint64_t now_ns);
+
+/* What an answer of the application means by the policy's `outcomes`: its status, or one of its header fields. */
+DROSSEL_API enum drossel_outcome drossel_outcome_of(const struct drossel *limiter, int status,
+                                                    const struct drossel_header *headers, size_t header_count);
 
 /* Decodes %XX, resolves `.` and `..`, merges slashes and cuts the query string, as nginx does for $uri, so that
  * one page has one name.  `out` holds `cap` bytes, at least path.size (at least 1); returns the length written.
@@ -256,7 +298,7 @@ struct drossel_response {        /* what the client received */
 DROSSEL_API struct drossel_wait drossel_client_wait(const struct drossel_response *response,
                                                     const struct drossel_wait_rules *rules);
 
-/* Static text for a verdict: "allow", "mark", "delay", "challenge", "refuse", "drop". */
+/* Static text for a verdict: "allow", "mark", "delay", "challenge", "refuse", "drop", "hold". */
 DROSSEL_API const char *drossel_verdict_name(enum drossel_verdict verdict);
 
 #ifdef __cplusplus

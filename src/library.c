@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct drossel {
     char *policy_path;
@@ -148,8 +149,44 @@ enum drossel_result drossel_check_batch(struct drossel *limiter, const struct dr
     return limiter_check_batch(limiter->limiter, requests, count, decisions);
 }
 
+enum drossel_result drossel_settle(struct drossel *limiter, const struct drossel_ticket *ticket, enum drossel_outcome outcome,
+                                   uint64_t now_ns)
+{
+    if (limiter == NULL || ticket == NULL)
+        return DROSSEL_INVALID;
+    limiter_settle(limiter->table, ticket, outcome, now_ns);
+    return DROSSEL_OK;
+}
+
+struct fields {
+    const struct drossel_header *headers;
+    size_t count;
+};
+
+static bool find_field(void *context, struct drossel_text name, struct drossel_text *value)
+{
+    const struct fields *fields = context;
+    for (size_t i = 0; i < fields->count; i++) {
+        const struct drossel_header *header = &fields->headers[i];
+        if (header->name.size != name.size || strncasecmp(header->name.data, name.data, name.size) != 0)
+            continue;
+        *value = header->value;
+        return true;
+    }
+    return false;
+}
+
+enum drossel_outcome drossel_outcome_of(const struct drossel *limiter, int status, const struct drossel_header *headers,
+                                        size_t header_count)
+{
+    struct fields fields = { headers, header_count };
+    if (limiter == NULL || status < 0)
+        return DROSSEL_OTHER;
+    return limiter_outcome(limiter->policy, (unsigned)status, find_field, &fields);
+}
+
 const char *drossel_verdict_name(enum drossel_verdict verdict)
 {
-    static const char *const names[] = { "allow", "mark", "delay", "challenge", "refuse", "drop" };
+    static const char *const names[] = { "allow", "mark", "delay", "challenge", "refuse", "drop", "hold" };
     return (unsigned)verdict < sizeof names / sizeof names[0] ? names[verdict] : "unknown";
 }

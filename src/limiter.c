@@ -154,12 +154,43 @@ static bool is_advisory(const struct policy_limit *limit)
     return limit->dry_run || limit->action == POLICY_CHALLENGE || limit->action == POLICY_MARK;
 }
 
-/* The charges of one request and what is needed to make them; on the stack of limiter_check. */
+/* The charges of one request and what is needed to make them. */
 struct charges {
     struct store_charge *charge;
     uint32_t *rate;                  /* for each: index into policy->rates */
-    uint32_t count, cap;
+    uint32_t count, cap;             /* those beyond `cap` are only counted */
+    bool has_open;                   /* some count charges with an open outcome */
 };
+
+/* One request on its way, worked out as far as nothing is asked of the table: in a batch well before its turn. */
+struct way {
+    struct subject_finder finder;
+    struct policy_facts facts;
+    enum client_reason reason;
+    bool untrusted, exempt;          /* decided already, without any charge */
+    bool is_crowded;                 /* more charges than there is room for */
+    struct charges charges;
+};
+
+/* For each of the last `count` charges, of a limit that counts failures: one more that counts how many of the key's charges
+ * have an open outcome. */
+static void add_open_counters(const struct limiter *limiter, const struct policy_limit *limit,
+                              const struct drossel_request *request, struct charges *charges, uint32_t count)
+{
+    uint64_t held_ns = request->arrived_ns > 0 && request->now_ns > request->arrived_ns ? request->now_ns - request->arrived_ns : 0;
+    for (uint32_t of = charges->count - count, end = charges->count; of < end; of++, charges->count++) {
+        if (charges->count >= charges->cap)
+            continue;
+        struct store_charge *main = &charges->charge[of], *counter = &charges->charge[charges->count];
+        main->open_counter = (uint16_t)(charges->count + 1);
+        main->may_hold = held_ns < limit->hold_ns;
+        *counter = (struct store_charge){ .key = limiter_open_key(main->key), .cost = main->cost, .advisory = true,
+                                          .limit = table_engine_at(limiter->table, TABLE_LIMIT_OPEN),
+                                          .limit_id = TABLE_LIMIT_OPEN, .counts_open_of = (uint16_t)(of + 1) };
+        charges->rate[charges->count] = charges->rate[of];
+        charges->has_open = true;
+    }
+}
 
 /* Adds the charges of one limit.  Those beyond `cap` are only counted. */
 static void add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
@@ -184,12 +215,16 @@ static void add_limit(const struct limiter *limiter, struct subject_finder *find
             continue;
         struct store_charge *charge = &charges->charge[charges->count];
         charge->key = table_key_mix(hash.half, policy->rates[rate].seed);
+        table_prefetch(limiter->table, charge->key);
         charge->limit = &policy->rates[rate].engine;
         charge->cost = cost;
         charge->limit_id = limiter->limit_id[rate];
         charge->advisory = is_advisory(limit);
+        charge->open_counter = charge->counts_open_of = 0;
         charges->rate[charges->count] = rate;
     }
+    if (limit->failures && cost > 0)
+        add_open_counters(limiter, limit, finder->request, charges, count);
 }
 
 static size_t name_of_charge(void *context, const struct store_charge *charge, char *out, size_t cap)
@@ -221,11 +256,17 @@ static void charge_and_merge(const struct limiter *limiter, struct subject_finde
 {
     struct naming naming = { finder, charges->charge, charges->rate };
     struct store_batch batch = { .charge = charges->charge, .hold = hold, .count = charges->count,
-                                 .now_ns = finder->request->now_ns, .name = name_of_charge, .context = &naming };
-    if (charges->count > 0)
-        (void)store_table_charge(limiter->table, &batch);
+                                 .now_ns = finder->request->now_ns, .has_open = charges->has_open,
+                                 .name = name_of_charge, .context = &naming };
+    bool admitted = charges->count == 0 || store_table_charge(limiter->table, &batch);
+    if (batch.is_held) {
+        limiter_hold(limiter, &batch, charges->rate, finder->request, decision);
+        return;
+    }
     apply_bans(limiter, finder, charges);
     limiter_merge(limiter, charges->charge, charges->rate, charges->count, decision);
+    if (admitted && charges->has_open)
+        limiter_ticket(limiter, &batch, charges->rate, &decision->ticket);
 }
 
 /* With more limits than the stack has room for. */
@@ -235,7 +276,7 @@ static enum drossel_result charge_many(const struct limiter *limiter, struct sub
     const struct policy *policy = limiter->policy;
     struct policy_class_set classes;
     uint32_t *matched = malloc((size_t)policy->limit_count * sizeof *matched);
-    struct charges charges = { .cap = policy->rate_count };
+    struct charges charges = { .cap = 2 * policy->rate_count };    /* each may have a counter of open outcomes */
     charges.charge = malloc((size_t)charges.cap * sizeof *charges.charge);
     charges.rate = malloc((size_t)charges.cap * sizeof *charges.rate);
     struct table_hold *hold = malloc((size_t)charges.cap * sizeof *hold);
@@ -254,31 +295,33 @@ static enum drossel_result charge_many(const struct limiter *limiter, struct sub
     return result;
 }
 
-static enum drossel_result charge_limits(const struct limiter *limiter, struct subject_finder *finder,
-                                         const struct policy_facts *facts, struct drossel_decision *decision)
-{
-    struct policy_class_set classes;
-    uint32_t matched[LIMITER_CHARGES], rate[LIMITER_CHARGES];
-    struct store_charge charge[LIMITER_CHARGES];
-    struct table_hold hold[LIMITER_CHARGES];
-    struct charges charges = { .charge = charge, .rate = rate, .cap = LIMITER_CHARGES };
-    uint32_t count = policy_match(limiter->policy, facts, &classes, matched, LIMITER_CHARGES);
-    for (uint32_t i = 0; i < count && i < LIMITER_CHARGES; i++)
-        add_limit(limiter, finder, matched[i], &classes, &charges);
-    if (count > LIMITER_CHARGES || charges.count > LIMITER_CHARGES)
-        return charge_many(limiter, finder, facts, decision);
-    charge_and_merge(limiter, finder, &charges, hold, decision);
-    return DROSSEL_OK;
-}
-
 /* ---- the way of a request ---- */
 
-static void begin_decision(struct drossel_decision *decision)
+static void refuse_untrusted(struct drossel_decision *decision)
 {
-    /* Names and quotas are left as they are: only as many as the counts say are set. */
-    memset(decision, 0, offsetof(struct drossel_decision, dry_run));
+    decision->verdict = DROSSEL_REFUSE;
+    decision->status = 403;
+    decision->untrusted = true;
+    decision->wait_ns = DROSSEL_NEVER;
+}
+
+/* Field by field: compilers clear so much at once with `rep stos`, which takes longer to begin than these to end.  Names and
+ * quotas are left as they are: only as many as the counts say are set. */
+static void begin_decision(const struct way *way, struct drossel_decision *decision)
+{
+    decision->verdict = DROSSEL_ALLOW;
     decision->status = 200;
+    decision->signed_in = decision->banned = decision->blocked = decision->started_block = decision->untrusted = false;
+    decision->exempt = way->exempt;
+    decision->missing_forward = way->reason == CLIENT_NO_HEADER;
     decision->limit = UINT32_MAX;
+    decision->limit_name = NULL;
+    decision->remaining = decision->used = decision->wait_ns = decision->delay_ns = decision->subject_hash = 0;
+    decision->client = way->finder.client;
+    decision->dry_run_count = decision->quota_count = 0;
+    decision->dry_run_verdict = DROSSEL_ALLOW;
+    decision->dry_run_wait_ns = decision->hold_ns = 0;
+    decision->ticket.count = 0;
 }
 
 static void refuse_banned(const struct limiter *limiter, const struct subject_finder *finder, uint64_t until_ns,
@@ -297,11 +340,6 @@ static void refuse_banned(const struct limiter *limiter, const struct subject_fi
     decision->subject_hash = hash.half[0];
 }
 
-static bool goes_through(const struct drossel_decision *decision)
-{
-    return decision->verdict < DROSSEL_REFUSE;
-}
-
 static struct client client_of(const struct limiter *limiter, const struct drossel_request *request)
 {
     if (request->address.family != DROSSEL_NONE)
@@ -309,73 +347,113 @@ static struct client client_of(const struct limiter *limiter, const struct dross
     return client_recover(&limiter->policy->client, request);
 }
 
-enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_request *request,
-                                  struct drossel_decision *decision)
+/* From the facts to the charges, into `way->charges`. */
+static void prepare(const struct limiter *limiter, const struct drossel_request *request, struct way *way)
 {
     const struct policy *policy = limiter->policy;
     struct client client = client_of(limiter, request);
-    struct policy_facts facts = { request->method, request->host, request->path, request, request->door };
-    begin_decision(decision);
-    decision->client = client.address;
-    decision->missing_forward = client.reason == CLIENT_NO_HEADER;
-    if (policy->require_trusted && !client.peer_trusted) {
-        decision->verdict = DROSSEL_REFUSE;
-        decision->status = 403;
-        decision->untrusted = true;
-        decision->wait_ns = DROSSEL_NEVER;
+    way->facts = (struct policy_facts){ request->method, request->host, request->path, request, request->door };
+    way->reason = client.reason;
+    way->charges.count = 0;
+    way->charges.has_open = false;
+    subject_begin(&way->finder, policy, table_secret(limiter->table), request, &client.address);
+    struct policy_class_set classes;
+    uint32_t matched[LIMITER_CHARGES];
+    uint32_t count = policy_match(policy, &way->facts, &classes, matched, LIMITER_CHARGES);
+    for (uint32_t i = 0; i < count && i < LIMITER_CHARGES; i++)
+        add_limit(limiter, &way->finder, matched[i], &classes, &way->charges);
+    way->is_crowded = count > LIMITER_CHARGES || way->charges.count > way->charges.cap;
+    /* Last, though it may make all of the above idle: by now the keys' lines are on their way from memory, and long lists
+     * of networks are looked through meanwhile. */
+    way->untrusted = policy->require_trusted && !client.peer_trusted;
+    way->exempt = !way->untrusted && policy_exempt(policy, &client.address, &way->facts) != POLICY_NOT_EXEMPT;
+}
+
+/* From the charges to the decision. */
+static enum drossel_result finish(const struct limiter *limiter, struct way *way, struct table_hold *hold,
+                                  struct drossel_decision *decision)
+{
+    begin_decision(way, decision);
+    if (way->exempt)
+        return DROSSEL_OK;
+    if (way->untrusted) {
+        refuse_untrusted(decision);
         return DROSSEL_OK;
     }
-    if (policy_exempt(policy, &client.address, &facts) != POLICY_NOT_EXEMPT) {
-        decision->exempt = true;
-        return DROSSEL_OK;
-    }
-    struct subject_finder finder;
-    subject_begin(&finder, policy, table_secret(limiter->table), request, &client.address);
     enum drossel_result result = DROSSEL_OK;
-    uint64_t banned_until_ns = limiter_banned_until(limiter, &finder.client_key, request->now_ns);
+    uint64_t banned_until_ns = limiter_banned_until(limiter, &way->finder.client_key, way->finder.request->now_ns);
     if (banned_until_ns > 0)
-        refuse_banned(limiter, &finder, banned_until_ns, decision);
+        refuse_banned(limiter, &way->finder, banned_until_ns, decision);
+    else if (way->is_crowded)
+        result = charge_many(limiter, &way->finder, &way->facts, decision);
     else
-        result = charge_limits(limiter, &finder, &facts, decision);
-    if (!goes_through(decision))
-        decision->signed_in = subject_signed_in(&finder);
+        charge_and_merge(limiter, &way->finder, &way->charges, hold, decision);
+    if (decision->verdict == DROSSEL_REFUSE || decision->verdict == DROSSEL_DROP)
+        decision->signed_in = subject_signed_in(&way->finder);
     return result;
 }
 
-/* Fetches the lines of the next requests' keys while the present one is decided. */
-static void fetch_ahead(struct limiter *limiter, const struct drossel_request *request)
+bool limiter_needs_body(const struct limiter *limiter, const struct drossel_request *request)
 {
     const struct policy *policy = limiter->policy;
-    struct client client = client_of(limiter, request);
+    if (!policy->needs_body || request->account.size > 0)
+        return false;
     struct policy_facts facts = { request->method, request->host, request->path, request, request->door };
     struct policy_class_set classes;
-    uint32_t matched[8];
-    struct subject_finder finder;
-    subject_begin(&finder, policy, table_secret(limiter->table), request, &client.address);
-    uint32_t count = policy_match(policy, &facts, &classes, matched, 8);
-    for (uint32_t i = 0; i < count && i < 8; i++) {
-        const struct policy_limit *limit = &policy->limits[matched[i]];
-        struct key_hash hash;
-        if (!subject_hash(&finder, limit->subject, &hash))
-            continue;
-        for (uint32_t rate = 0; rate < limit->rate_count; rate++)
-            table_prefetch(limiter->table, table_key_mix(hash.half, policy->rates[limit->first_rate + rate].seed));
-    }
+    uint32_t matched[LIMITER_CHARGES];
+    uint32_t count = policy_match(policy, &facts, &classes, matched, LIMITER_CHARGES);
+    if (count > LIMITER_CHARGES)
+        return true;
+    for (uint32_t i = 0; i < count; i++)
+        if (policy->limits[matched[i]].needs_body)
+            return true;
+    return false;
 }
 
-#define AHEAD 8      /* requests fetched ahead: covers a cache miss with the work on those before */
+enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_request *request,
+                                  struct drossel_decision *decision)
+{
+    struct store_charge charge[LIMITER_CHARGES];
+    uint32_t rate[LIMITER_CHARGES];
+    struct table_hold hold[LIMITER_CHARGES];
+    struct way way;
+    way.charges = (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES };
+    prepare(limiter, request, &way);
+    return finish(limiter, &way, hold, decision);
+}
+
+#define AHEAD 8      /* requests prepared ahead: covers a cache miss with the work on those before; a power of two */
+#define AHEAD_CHARGES 8
+
+/* Requests of a batch whose turn is to come.  One of more charges than fit here takes memory when it is decided. */
+struct ahead {
+    struct way way;
+    struct store_charge charge[AHEAD_CHARGES];
+    uint32_t rate[AHEAD_CHARGES];
+};
+
+/* Prepares a request and fetches the lines of its keys. */
+static void prepare_ahead(const struct limiter *limiter, const struct drossel_request *request, struct ahead *ahead)
+{
+    ahead->way.charges = (struct charges){ .charge = ahead->charge, .rate = ahead->rate, .cap = AHEAD_CHARGES };
+    prepare(limiter, request, &ahead->way);
+    for (uint32_t i = 0; i < ahead->way.charges.count && i < AHEAD_CHARGES; i++)
+        table_prefetch(limiter->table, ahead->charge[i].key);
+}
 
 enum drossel_result limiter_check_batch(struct limiter *limiter, const struct drossel_request *requests, size_t count,
                                         struct drossel_decision *decisions)
 {
+    struct ahead ahead[AHEAD];
+    struct table_hold hold[AHEAD_CHARGES];
     for (size_t i = 0; i < count && i < AHEAD; i++)
-        fetch_ahead(limiter, &requests[i]);
+        prepare_ahead(limiter, &requests[i], &ahead[i]);
     for (size_t i = 0; i < count; i++) {
-        if (i + AHEAD < count)
-            fetch_ahead(limiter, &requests[i + AHEAD]);
-        enum drossel_result result = limiter_check(limiter, &requests[i], &decisions[i]);
+        enum drossel_result result = finish(limiter, &ahead[i % AHEAD].way, hold, &decisions[i]);
         if (result != DROSSEL_OK)
             return result;
+        if (i + AHEAD < count)
+            prepare_ahead(limiter, &requests[i + AHEAD], &ahead[i % AHEAD]);
     }
     return DROSSEL_OK;
 }

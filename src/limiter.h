@@ -27,6 +27,17 @@ enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_
 enum drossel_result limiter_check_batch(struct limiter *limiter, const struct drossel_request *requests, size_t count,
                                         struct drossel_decision *decisions);
 
+/* Must the door read the request's body first, because a matching limit counts an account that may stand there? */
+bool limiter_needs_body(const struct limiter *limiter, const struct drossel_request *request);
+
+/* As drossel_settle; needs nothing but the table. */
+void limiter_settle(struct table *table, const struct drossel_ticket *ticket, enum drossel_outcome outcome, uint64_t now_ns);
+
+/* What an answer means: by its status, or by a header field, which `find_header` looks up (lower case name). */
+enum drossel_outcome limiter_outcome(const struct policy *policy, unsigned status,
+                                     bool (*find_header)(void *context, struct drossel_text name, struct drossel_text *value),
+                                     void *context);
+
 /* The readable, possibly masked key of the limit that decided, as it is logged: `203.0.113.7`, `2001:db8::/64`,
  * accounts and tokens as a short hash.  Returns the length. */
 size_t limiter_key_format(const struct limiter *limiter, const struct drossel_request *request,

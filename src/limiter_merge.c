@@ -55,22 +55,31 @@ static void add_dry_run(const struct policy *policy, uint32_t index, enum drosse
     decision->dry_run_count++;
 }
 
-/* Keeps the quotas closest to exhaustion, in the order in which they came. */
-static void add_quota(const struct policy_rate *rate, const struct engine_verdict *verdict, bool violated,
-                      struct drossel_decision *decision)
+/* All places are taken: the one that has more left than `remaining`, or NULL. */
+static struct drossel_quota *place_among(struct drossel_decision *decision, uint64_t remaining, bool violated)
 {
-    struct drossel_quota quota = { rate->name, rate->engine.spec.count, rate->engine.spec.period_ns, verdict->remaining,
-                                   violated ? verdict->wait_ns : verdict->more_ns, violated };
-    if (decision->quota_count < DROSSEL_QUOTAS) {
-        decision->quota[decision->quota_count++] = quota;
-        return;
-    }
     uint32_t most = 0;
     for (uint32_t i = 1; i < DROSSEL_QUOTAS; i++)
         if (!decision->quota[i].violated && decision->quota[i].remaining >= decision->quota[most].remaining)
             most = i;
-    if (violated || quota.remaining < decision->quota[most].remaining)
-        decision->quota[most] = quota;
+    return violated || remaining < decision->quota[most].remaining ? &decision->quota[most] : NULL;
+}
+
+/* Keeps the quotas closest to exhaustion, in the order in which they came. */
+static void add_quota(const struct policy_rate *rate, const struct engine_verdict *verdict, bool violated,
+                      struct drossel_decision *decision)
+{
+    uint64_t more_ns = violated ? verdict->wait_ns : verdict->more_ns;
+    struct drossel_quota *place = &decision->quota[decision->quota_count];
+    if (decision->quota_count == DROSSEL_QUOTAS) {
+        place = place_among(decision, verdict->remaining, violated);
+        if (place == NULL)
+            return;
+    } else {
+        decision->quota_count++;
+    }
+    *place = (struct drossel_quota){ rate->name, rate->engine.spec.count, rate->engine.spec.period_ns, verdict->remaining,
+                                     more_ns, violated };
 }
 
 static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel_verdict kind,
@@ -97,10 +106,12 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
     bool decided = false;
     for (uint32_t i = 0; i < count; i++) {
         const struct engine_verdict *verdict = &charge[i].verdict;
-        if (!charge[i].judged)
+        if (!charge[i].judged || charge[i].counts_open_of > 0)
             continue;
         const struct policy_limit *limit = &policy->limits[policy->rates[rate[i]].limit];
         enum drossel_verdict kind = verdict_of(limit, verdict);
+        if (charge[i].held && (charge[i].advisory || charge[i].may_hold))
+            kind = DROSSEL_ALLOW;    /* nothing is certain yet: others decide */
         if (limit->dry_run) {
             add_dry_run(policy, policy->rates[rate[i]].limit, kind, verdict, decision);
             continue;

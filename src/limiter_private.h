@@ -24,6 +24,17 @@ struct naming {
 void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate, uint32_t count,
                    struct drossel_decision *decision);
 
+/* The request is not decided: says how long it may take. */
+void limiter_hold(const struct limiter *limiter, const struct store_batch *batch, const uint32_t *rate,
+                  const struct drossel_request *request, struct drossel_decision *decision);
+
+/* Makes the ticket of what was charged with an open outcome, and lists it in the table. */
+void limiter_ticket(const struct limiter *limiter, const struct store_batch *batch, const uint32_t *rate,
+                    struct drossel_ticket *ticket);
+
+/* The key that counts a key's charges with an open outcome. */
+struct table_key limiter_open_key(struct table_key key);
+
 /* End of the ban of a counted address, or 0. */
 uint64_t limiter_banned_until(const struct limiter *limiter, const struct drossel_address *counted, uint64_t now_ns);
 

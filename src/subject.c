@@ -136,7 +136,7 @@ static bool part_hash(struct subject_finder *finder, const struct policy_part *p
     return true;
 }
 
-static bool hash_anew(struct subject_finder *finder, const struct policy_subject *subject, struct key_hash *hash)
+static bool joined_hash(struct subject_finder *finder, const struct policy_subject *subject, struct key_hash *hash)
 {
     struct key_hash parts[POLICY_PARTS_MAX];
     uint8_t kinds[POLICY_PARTS_MAX];
@@ -145,8 +145,15 @@ static bool hash_anew(struct subject_finder *finder, const struct policy_subject
         if (!part_hash(finder, &subject->part[i], &parts[i]))
             return false;
     }
-    *hash = subject->part_count == 1 ? parts[0] : key_join(finder->secret, parts, kinds, subject->part_count);
+    *hash = key_join(finder->secret, parts, kinds, subject->part_count);
     return true;
+}
+
+static bool hash_anew(struct subject_finder *finder, const struct policy_subject *subject, struct key_hash *hash)
+{
+    if (subject->part_count == 1)
+        return part_hash(finder, &subject->part[0], hash);
+    return joined_hash(finder, subject, hash);
 }
 
 bool subject_hash(struct subject_finder *finder, uint32_t index, struct key_hash *hash)

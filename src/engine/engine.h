@@ -86,6 +86,7 @@ struct engine_verdict {
     bool allowed;
     bool blocked;                /* by a running block */
     bool started_block;          /* set by engine_exceed */
+    uint8_t kept;                /* for engine_charge: what engine_judge found; sliding: closed stamps in the window */
     uint64_t remaining;          /* admitted at once after this request */
     uint64_t used;               /* charged in the window, this request included if admitted */
     uint64_t wait_ns;            /* refused: exact time until this cost is admitted; ENGINE_NEVER; else 0 */
@@ -107,7 +108,7 @@ bool engine_settle_clock(struct engine_state *state, const struct engine_limit *
 void engine_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                   struct engine_verdict *verdict);
 
-/* Charges a cost that engine_judge admitted at the same `now`; sets verdict->mark. */
+/* Charges a cost that engine_judge admitted, in this `verdict`, for the same state at the same `now`; sets verdict->mark. */
 void engine_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                    struct engine_verdict *verdict);
 

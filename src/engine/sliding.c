@@ -24,6 +24,9 @@
 #define LIVE_SHIFT 59 /* number of closed stamps, in the top 5 bits of log[3] */
 #define LIVE_MASK (UINT64_C(31) << LIVE_SHIFT)
 
+#define KEPT_CLOSED 31 /* in a verdict's `kept`: closed stamps in the window ... */
+#define KEPT_OPEN 128  /* ... and whether the open one is */
+
 static unsigned closed_count(const struct engine_state *state)
 {
     return (unsigned)(state->log[3] >> LIVE_SHIFT);
@@ -263,12 +266,17 @@ static uint64_t turn_of(const struct engine_state *state, const struct engine_li
     return time_without(state, limit, &window, window.charges + cost - limit->spec.count);
 }
 
-void sliding_charge_at(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t at_ns)
+/* Drops what has left the window. */
+static void keep(struct engine_state *state, unsigned closed, uint64_t open)
 {
-    struct window window = window_at(state, limit, at_ns);
-    if (closed_count(state) != window.closed)
-        closed_count_set(state, window.closed);
-    state->tally = (uint32_t)window.open;
+    if (closed_count(state) != closed)
+        closed_count_set(state, closed);
+    state->tally = (uint32_t)open;
+}
+
+/* Charges to a state that holds nothing but what is in the window. */
+static void charge_kept(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t at_ns)
+{
     while (cost > 0) {
         if (state->tally >= limit->chunk) {
             if (count_bits(limit) > 0 && closed_count(state) == limit->stamps)
@@ -282,6 +290,13 @@ void sliding_charge_at(struct engine_state *state, const struct engine_limit *li
         state->time_ns = at_ns;
         cost -= part;
     }
+}
+
+void sliding_charge_at(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t at_ns)
+{
+    struct window window = window_at(state, limit, at_ns);
+    keep(state, window.closed, window.open);
+    charge_kept(state, limit, cost, at_ns);
 }
 
 static bool is_queued(const struct engine_limit *limit)
@@ -358,6 +373,7 @@ void sliding_judge(const struct engine_state *state, const struct engine_limit *
     }
     if (at_ns != base_ns)
         window = window_at(state, limit, at_ns);
+    verdict->kept = (uint8_t)(window.closed | (window.open > 0 ? KEPT_OPEN : 0));
     if (is_queued(limit))
         verdict->delay_ns = at_ns - now_ns;
     tell_charged(state, limit, &window, (struct charge){ cost, at_ns }, verdict);
@@ -367,8 +383,14 @@ void sliding_judge(const struct engine_state *state, const struct engine_limit *
 void sliding_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                     struct engine_verdict *verdict)
 {
-    uint64_t at_ns = turn_of(state, limit, cost, effective_time(state, now_ns));
-    sliding_charge_at(state, limit, cost, at_ns);
+    uint64_t at_ns = effective_time(state, now_ns);
+    if (is_queued(limit)) {
+        at_ns = turn_of(state, limit, cost, at_ns);
+        sliding_charge_at(state, limit, cost, at_ns);
+    } else { /* judged at this very time: the window need not be looked at again */
+        keep(state, verdict->kept & KEPT_CLOSED, (verdict->kept & KEPT_OPEN) != 0 ? state->tally : 0);
+        charge_kept(state, limit, cost, at_ns);
+    }
     verdict->mark = at_ns;
 }
 

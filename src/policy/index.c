@@ -124,6 +124,8 @@ uint32_t index_classes(const struct policy_index *index, const struct policy_fac
                        struct policy_class_set *classes)
 {
     struct search search = { .index = index, .facts = facts, .classes = classes };
+    if (index->class_count == 0)
+        return 0;
     memset(classes->bits, 0, ((size_t)index->class_count + 63) / 64 * sizeof(classes->bits[0]));
     look_up_word(&search, &index->paths, facts->path);
     look_up_affix(&search, &index->begins, facts->path);
@@ -185,10 +187,26 @@ static uint32_t list_found(const struct found *found, uint32_t *limits, uint32_t
     return count;
 }
 
+/* Without classes all limits apply, at the doors that they name. */
+static uint32_t match_all(const struct policy *policy, enum drossel_door door, uint32_t *limits, uint32_t cap)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < policy->limit_count; i++) {
+        if ((policy->limits[i].doors >> door & 1) == 0)
+            continue;
+        if (count < cap)
+            limits[count] = i;
+        count++;
+    }
+    return count;
+}
+
 uint32_t policy_match(const struct policy *policy, const struct policy_facts *facts, struct policy_class_set *classes,
                       uint32_t *limits, uint32_t cap)
 {
     const struct policy_index *index = policy->index;
+    if (index->class_count == 0)
+        return match_all(policy, facts->door, limits, cap);
     struct found found;
     found.used = 0;
     index_classes(index, facts, classes);
@@ -216,9 +234,9 @@ enum policy_exemption policy_exempt(const struct policy *policy, const struct dr
     const struct policy_index *index = policy->index;
     if (index->exempt_addresses != NULL && client != NULL && netset_has(index->exempt_addresses, client))
         return POLICY_EXEMPT_ADDRESS;
-    if (affixes_find(&index->exempt_paths, facts->path) != WORDS_NONE)
+    if (index->exempt_paths.count > 0 && affixes_find(&index->exempt_paths, facts->path) != WORDS_NONE)
         return POLICY_EXEMPT_PATH;
-    if (words_find(&index->exempt_methods, facts->method) != NULL)
+    if (index->exempt_methods.slot_count > 0 && words_find(&index->exempt_methods, facts->method) != NULL)
         return POLICY_EXEMPT_METHOD;
     return POLICY_NOT_EXEMPT;
 }

@@ -115,6 +115,7 @@ struct policy {
     /* outcomes: */
     struct policy_outcome failure, success;
     bool has_failures;               /* some limit counts failures */
+    bool needs_body;                 /* some limit does */
     /* secret_file: */
     struct drossel_text secret;      /* its bytes, at least 16; size 0: none */
     /* exempt: (looked up by policy_exempt) and classes: */

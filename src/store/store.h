@@ -19,6 +19,10 @@ struct store_charge {
     uint16_t limit_id;           /* registry index */
     bool advisory;               /* its refusal stops nobody: dry run, challenge, mark */
     uint8_t subject;             /* opaque to the store: handed to `name` */
+    uint16_t open_counter;       /* 1 + index of the charge that counts this key's charges with an open outcome; 0: none */
+    uint16_t counts_open_of;     /* the other way round: made only if that one is */
+    bool may_hold;               /* it may still wait for open outcomes */
+    bool held;                   /* result: refused, but only because of charges whose outcome is open: no block starts */
     bool judged;                 /* result: false where another key's running block had decided already */
     struct engine_verdict verdict;   /* result, where judged */
 };
@@ -28,13 +32,16 @@ struct store_batch {
     struct table_hold *hold;     /* as many; the caller's scratch memory */
     uint32_t count;
     uint64_t now_ns;
+    bool has_open;               /* some charge has an open_counter */
+    bool is_held;                /* result: not decided; nothing was written */
     /* Writes the readable name of a fresh key, for tables with names; NULL: none. */
     size_t (*name)(void *context, const struct store_charge *charge, char *out, size_t cap);
     void *context;
 };
 
 /* Charges all or nothing.  Returns whether all charges that are not advisory were admitted.  Each charge's verdict is set.
- * Refused: blocks start, refusals are counted where the limit wants it, nothing else is written. */
+ * Refused: blocks start, refusals are counted where the limit wants it, nothing else is written.  Not decided
+ * (batch->is_held): returns false, and nothing at all is written. */
 bool store_table_charge(struct table *table, struct store_batch *batch);
 
 /* Gives a charge back to where it came from (engine_refund).  Returns how much. */

@@ -9,21 +9,26 @@
  */
 #include "store/store.h"
 
-enum outcome { ADMITTED, REFUSED, AGAIN };
+enum outcome { ADMITTED, REFUSED, HELD, AGAIN };
+
+/* The way of a charge is compiled twice: for any number of keys, and for the one key that most requests have, where all its
+ * loops fall away. */
+#define INLINED static inline __attribute__((always_inline))
 
 static void prefetch(const struct table *table, const struct store_batch *batch)
 {
-    for (uint32_t i = 0; batch->count > 1 && i < batch->count; i++)
+    for (uint32_t i = 0; i < batch->count; i++)
         table_prefetch(table, batch->charge[i].key);
 }
 
-/* Sets the verdicts of keys whose block is running.  Returns whether one of them stops the request. */
-static bool find_blocked(const struct table *table, struct store_batch *batch)
+/* Finds the keys' slots, and sets the verdicts of those whose block is running.  Returns whether one of them stops the
+ * request. */
+INLINED bool find_blocked(const struct table *table, struct store_batch *batch, uint32_t count)
 {
     bool stopped = false;
-    for (uint32_t i = 0; i < batch->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         struct store_charge *charge = &batch->charge[i];
-        uint64_t slot = table_find(table, charge->key);
+        uint64_t slot = batch->hold[i].slot = table_find(table, charge->key);
         uint64_t end_ns = slot == TABLE_NO_SLOT ? 0 : table_block_end(table, slot, charge->key);
         charge->judged = end_ns > batch->now_ns;
         if (!charge->judged)
@@ -78,13 +83,13 @@ static void drop_all(struct table *table, struct store_batch *batch, uint32_t co
             table_drop(table, &batch->hold[i]);
 }
 
-/* Takes the guards of all keys that have a slot; those without are fresh and not held. */
-static enum outcome take_all(struct table *table, struct store_batch *batch, uint32_t ticket)
+/* Takes the guards of all keys that were found to have a slot; those without are fresh and not held. */
+INLINED enum outcome take_all(struct table *table, struct store_batch *batch, uint32_t count, uint32_t ticket)
 {
-    for (uint32_t i = 0; i < batch->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         struct store_charge *charge = &batch->charge[i];
         struct table_hold *hold = &batch->hold[i];
-        switch (table_take(table, charge->key, charge->limit_id, batch->now_ns, ticket, hold)) {
+        switch (table_take_found(table, charge->key, charge->limit_id, batch->now_ns, ticket, hold)) {
         case TABLE_TAKEN:
             break;
         case TABLE_ABSENT:
@@ -99,17 +104,61 @@ static enum outcome take_all(struct table *table, struct store_batch *batch, uin
     return ADMITTED;
 }
 
-static enum outcome judge_all(struct store_batch *batch)
+/* Would the charge fit if all outcomes that are still open were no failures? */
+static bool is_held_by_open(const struct store_batch *batch, const struct store_charge *charge)
+{
+    const struct engine_verdict *verdict = &charge->verdict;
+    if (charge->open_counter == 0 || verdict->allowed || verdict->blocked || verdict->wait_ns == ENGINE_NEVER)
+        return false;
+    const struct store_charge *counter = &batch->charge[charge->open_counter - 1];
+    uint64_t open = counter->verdict.used - (counter->verdict.allowed ? counter->cost : 0);
+    uint64_t settled = verdict->used > open ? verdict->used - open : 0;
+    return settled + charge->cost <= charge->limit->capacity;
+}
+
+/* Marks refusals that only charges with an open outcome cause.  Returns what that makes of the request. */
+static enum outcome find_held(const struct store_batch *batch)
 {
     enum outcome outcome = ADMITTED;
     for (uint32_t i = 0; i < batch->count; i++) {
         struct store_charge *charge = &batch->charge[i];
+        charge->held = is_held_by_open(batch, charge);
+        if (charge->verdict.allowed || charge->advisory)
+            continue;
+        if (!charge->held || !charge->may_hold)
+            outcome = REFUSED;
+        else if (outcome == ADMITTED)
+            outcome = HELD;
+    }
+    return outcome;
+}
+
+/* An open outcome is counted only with the charge that it is the outcome of. */
+INLINED bool is_idle(const struct store_batch *batch, const struct store_charge *charge)
+{
+    return charge->counts_open_of > 0 && !batch->charge[charge->counts_open_of - 1].verdict.allowed;
+}
+
+INLINED enum outcome judge_all(struct store_batch *batch, uint32_t count)
+{
+    enum outcome outcome = ADMITTED;
+    for (uint32_t i = 0; i < count; i++) {
+        struct store_charge *charge = &batch->charge[i];
         charge->judged = true;
+        charge->held = false;
         engine_judge(&batch->hold[i].state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
         if (!charge->verdict.allowed && !charge->advisory)
             outcome = REFUSED;
     }
-    return outcome;
+    return batch->has_open ? find_held(batch) : outcome;
+}
+
+INLINED bool has_absent(const struct store_batch *batch, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_held(&batch->hold[i]))
+            return true;
+    return false;
 }
 
 static void set_name(struct table *table, const struct store_batch *batch, uint32_t i)
@@ -128,7 +177,7 @@ static enum outcome insert_absent(struct table *table, struct store_batch *batch
     for (uint32_t i = 0; i < batch->count; i++) {
         struct store_charge *charge = &batch->charge[i];
         struct table_hold *hold = &batch->hold[i];
-        if (is_held(hold) || !charge->verdict.allowed || charge->cost == 0)
+        if (is_held(hold) || !charge->verdict.allowed || charge->cost == 0 || is_idle(batch, charge))
             continue;
         enum table_taking taking = table_insert(table, charge->key, charge->limit_id, batch->now_ns, ticket, hold);
         if (taking == TABLE_ABSENT) {        /* eight keys of this one request are neighbours: this one goes uncounted */
@@ -152,22 +201,22 @@ static enum outcome insert_absent(struct table *table, struct store_batch *batch
     return ADMITTED;
 }
 
-static bool holds_all(const struct table *table, const struct store_batch *batch)
+INLINED bool holds_all(const struct table *table, const struct store_batch *batch, uint32_t count)
 {
-    for (uint32_t i = 0; i < batch->count; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (is_held(&batch->hold[i]) && !table_holds(table, &batch->hold[i]))
             return false;
     return true;
 }
 
 /* Does what the verdict says to one held key, and writes it or lets it go.  False if the guard had been lost. */
-static bool settle_one(struct table *table, struct store_batch *batch, uint32_t i, bool admitted)
+INLINED bool settle_one(struct table *table, struct store_batch *batch, uint32_t i, bool admitted)
 {
     struct store_charge *charge = &batch->charge[i];
     struct table_hold *hold = &batch->hold[i];
-    if (admitted && charge->verdict.allowed && charge->cost > 0)
+    if (admitted && charge->verdict.allowed && charge->cost > 0 && !is_idle(batch, charge))
         engine_charge(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
-    else if (charge->cost > 0 && engine_exceed_writes(charge->limit, &charge->verdict))
+    else if (charge->cost > 0 && !charge->held && engine_exceed_writes(charge->limit, &charge->verdict))
         engine_exceed(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
     else if (is_held(hold)) {
         table_drop(table, hold);
@@ -197,40 +246,55 @@ static void settle_late(struct table *table, struct store_batch *batch, uint32_t
     }
 }
 
-static enum outcome try_charge(struct table *table, struct store_batch *batch)
+INLINED enum outcome try_charge(struct table *table, struct store_batch *batch, uint32_t count)
 {
     uint32_t ticket = table_ticket();
-    if (take_all(table, batch, ticket) == AGAIN)
+    if (take_all(table, batch, count, ticket) == AGAIN)
         return AGAIN;
-    enum outcome outcome = judge_all(batch);
-    if (outcome == ADMITTED && insert_absent(table, batch, ticket) == AGAIN)
+    enum outcome outcome = judge_all(batch, count);
+    if (outcome == ADMITTED && has_absent(batch, count) && insert_absent(table, batch, ticket) == AGAIN)
         return AGAIN;
-    if (!holds_all(table, batch)) {
-        drop_all(table, batch, batch->count);
+    if (outcome == HELD) {
+        drop_all(table, batch, count);
+        return HELD;
+    }
+    if (count > 1 && !holds_all(table, batch, count)) {
+        drop_all(table, batch, count);
         return AGAIN;
     }
-    for (uint32_t i = 0; i < batch->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (settle_one(table, batch, i, outcome == ADMITTED))
             continue;
-        if (batch->count == 1)
+        if (count == 1)
             return AGAIN;
         settle_late(table, batch, i, outcome == ADMITTED);
     }
     return outcome;
 }
 
-bool store_table_charge(struct table *table, struct store_batch *batch)
+INLINED bool charge_all(struct table *table, struct store_batch *batch, uint32_t count)
 {
-    prefetch(table, batch);
-    if (find_blocked(table, batch)) {
+    batch->is_held = false;
+    if (find_blocked(table, batch, count)) {
         extend_blocks(table, batch);
         return false;
     }
-    enum outcome outcome;
-    do
-        outcome = try_charge(table, batch);
-    while (outcome == AGAIN);
+    enum outcome outcome = try_charge(table, batch, count);
+    while (outcome == AGAIN) {
+        for (uint32_t i = 0; i < count; i++)
+            batch->hold[i].slot = table_find(table, batch->charge[i].key);
+        outcome = try_charge(table, batch, count);
+    }
+    batch->is_held = outcome == HELD;
     return outcome == ADMITTED;
+}
+
+bool store_table_charge(struct table *table, struct store_batch *batch)
+{
+    if (batch->count == 1)
+        return charge_all(table, batch, 1);
+    prefetch(table, batch);
+    return charge_all(table, batch, batch->count);
 }
 
 uint64_t store_table_refund(struct table *table, const struct store_charge *charge, uint64_t mark, uint64_t now_ns)

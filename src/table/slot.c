@@ -39,7 +39,9 @@ static void register_after_fork(void)
 
 uint32_t table_ticket(void)
 {
-    static _Thread_local uint32_t next, seeded_in;
+    /* initial-exec: without it, a shared library finds these two through a call, for each decision */
+    static _Thread_local uint32_t next __attribute__((tls_model("initial-exec")));
+    static _Thread_local uint32_t seeded_in __attribute__((tls_model("initial-exec")));
     uint32_t generation = atomic_load_explicit(&fork_generation, memory_order_relaxed);
     if (seeded_in != generation) {       /* a new thread, or the child of a fork: never its parent's tickets */
         static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -96,7 +98,9 @@ struct table_key table_key_mix(const uint64_t subject_hash[2], uint64_t seed)
 
 void table_prefetch(const struct table *table, struct table_key key)
 {
-    __builtin_prefetch(&table->slots[table_home(table, key)], 1, 3);
+    const struct slot *home = &table->slots[table_home(table, key)];
+    __builtin_prefetch(home, 1, 3);
+    __builtin_prefetch(home + 1, 1, 3);
 }
 
 uint64_t table_find(const struct table *table, struct table_key key)
@@ -147,6 +151,8 @@ static void copy_state(struct table *table, const struct slot *slot, uint16_t li
 {
     slot_read(slot, state);
     uint16_t written_by = (uint16_t)atomic_load_explicit(&slot->key, memory_order_relaxed);
+    if (written_by == limit && state->time_ns <= now_ns && state->block_end_ns <= now_ns)
+        return;      /* nothing to convert or settle: almost always */
     const struct engine_limit *to = table_engine_at(table, limit);
     if (to == NULL)
         return;
@@ -160,15 +166,13 @@ static void copy_state(struct table *table, const struct slot *slot, uint16_t li
     engine_settle_clock(state, to, now_ns);
 }
 
-enum table_taking table_take(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, uint32_t ticket,
-                             struct table_hold *hold)
+enum table_taking table_take_found(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
+                                   uint32_t ticket, struct table_hold *hold)
 {
     for (;;) {
-        uint64_t index = table_find(table, key);
-        if (index == TABLE_NO_SLOT)
+        if (hold->slot == TABLE_NO_SLOT)
             return TABLE_ABSENT;
-        struct slot *slot = &table->slots[index];
-        hold->slot = index;
+        struct slot *slot = &table->slots[hold->slot];
         hold->ticket = ticket;
         hold->fresh = false;
         if (!guard_take(slot, ticket))
@@ -178,7 +182,15 @@ enum table_taking table_take(struct table *table, struct table_key key, uint16_t
             return TABLE_TAKEN;
         }
         guard_free(slot, ticket);        /* it was given to another key in between: look again */
+        hold->slot = table_find(table, key);
     }
+}
+
+enum table_taking table_take(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, uint32_t ticket,
+                             struct table_hold *hold)
+{
+    hold->slot = table_find(table, key);
+    return table_take_found(table, key, limit, now_ns, ticket, hold);
 }
 
 /* ---- insertion ---- */

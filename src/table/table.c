@@ -79,6 +79,22 @@ static void set_pointers(struct table *table)
     memcpy(table->secret, header->secret, sizeof table->secret);
 }
 
+/* The registry's first entries, in the order of TABLE_LIMIT_BAN, _OPEN, _TICKET.  Up to 1071 open charges a stamp's count
+ * is exact enough for evenly sent ones, and more than a minute no answer takes; a ticket may be settled for an hour. */
+static void register_own_limits(struct table *table)
+{
+    const struct table_limit own[] = {
+        { .name = "ban", .subject = "address",
+          .spec = { .count = 1, .period_ns = 1000000, .block_ns = 1, .factor_milli = 1000,
+                    .block_max_ns = ENGINE_PERIOD_MAX_NS, .flags = ENGINE_BAN } },
+        { .name = "open", .spec = { .count = 1071, .period_ns = 60 * UINT64_C(1000000000), .flags = ENGINE_REFUNDABLE } },
+        { .name = "ticket", .spec = { .count = 2, .period_ns = 3600 * UINT64_C(1000000000), .algorithm = ENGINE_FIXED,
+                                      .flags = ENGINE_FROM_FIRST } },
+    };
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        (void)table_limit_register(table, &own[i]);
+}
+
 /* Fills a mapping of zeros with a header and the registry's first entry, the ban of an address. */
 static void initialise(struct table *table, const struct table_options *options, uint64_t keys, const char *boot_id)
 {
@@ -91,10 +107,7 @@ static void initialise(struct table *table, const struct table_options *options,
     randombytes_buf(header->secret, sizeof header->secret);
     clock_start(table, options->start_ns, boot_id);
     set_pointers(table);
-    struct table_limit ban = { .name = "ban", .subject = "address",
-                               .spec = { .count = 1, .period_ns = 1000000, .block_ns = 1, .factor_milli = 1000,
-                                         .block_max_ns = ENGINE_PERIOD_MAX_NS, .flags = ENGINE_BAN } };
-    (void)table_limit_register(table, &ban);
+    register_own_limits(table);
 }
 
 /* ---- making a file ---- */

@@ -60,7 +60,9 @@ struct table_limit {
     struct engine_spec spec;
     uint16_t ipv6_prefix;
 };
-#define TABLE_LIMIT_BAN 0
+#define TABLE_LIMIT_BAN 0        /* the ban of an address */
+#define TABLE_LIMIT_OPEN 1       /* charges of a key whose outcome is open */
+#define TABLE_LIMIT_TICKET 2     /* a ticket that is not settled yet */
 
 struct table_options {
     const char *path;            /* NULL: private, in memory shared with forks only */
@@ -143,6 +145,10 @@ uint32_t table_ticket(void);
  * numbers, and settled for a clock that stepped back.  Never waits. */
 enum table_taking table_take(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, uint32_t ticket,
                              struct table_hold *hold);
+
+/* As table_take, where the caller has looked already: hold->slot is what table_find said. */
+enum table_taking table_take_found(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
+                                   uint32_t ticket, struct table_hold *hold);
 
 /* As table_take, but gives an absent key a slot: a free one, else that of the key whose loss changes least.  The slot is the
  * key's from then on, fresh.  Never waits. */
