@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define LIMITER_CHARGES 64
-#define BAN_SEED UINT64_C(0x62616e2061646472)    /* "ban addr" */
+#define BAN_SEED UINT64_C(0x62616e2061646472) /* "ban addr" */
 
 /* ---- attaching a policy to a table ---- */
 
@@ -185,8 +185,8 @@ static bool is_advisory(const struct policy_limit *limit)
 /* The charges of one request and what is needed to make them. */
 struct charges {
     struct store_charge *charge;
-    uint32_t *rate;                  /* for each: index into policy->rates */
-    uint32_t count, cap;             /* those beyond `cap` are only counted */
+    uint32_t *rate;      /* for each: index into policy->rates */
+    uint32_t count, cap; /* those beyond `cap` are only counted */
 };
 
 /* One request on its way, worked out as far as nothing is asked of the table: in a batch well before its turn. */
@@ -235,12 +235,13 @@ static size_t name_of_charge(void *context, const struct store_charge *charge, c
 {
     struct naming *naming = context;
     uint32_t rate = naming->rate[charge - naming->charge];
-    return subject_format(naming->finder, naming->finder->policy->limits[naming->finder->policy->rates[rate].limit].subject,
-                          out, cap);
+    return subject_format(naming->finder,
+                          naming->finder->policy->limits[naming->finder->policy->rates[rate].limit].subject, out, cap);
 }
 
 /* Bans the address of those whose refusal says so. */
-static void apply_bans(const struct limiter *limiter, const struct subject_finder *finder, const struct charges *charges)
+static void apply_bans(const struct limiter *limiter, const struct subject_finder *finder,
+                       const struct charges *charges)
 {
     const struct policy *policy = limiter->policy;
     if (!policy->has_ban)
@@ -254,12 +255,16 @@ static void apply_bans(const struct limiter *limiter, const struct subject_finde
     }
 }
 
-static void charge_and_merge(const struct limiter *limiter, struct subject_finder *finder, const struct charges *charges,
-                             struct table_hold *hold, struct drossel_decision *decision)
+static void charge_and_merge(const struct limiter *limiter, struct subject_finder *finder,
+                             const struct charges *charges, struct table_hold *hold, struct drossel_decision *decision)
 {
     struct naming naming = { finder, charges->charge, charges->rate };
-    struct store_batch batch = { .charge = charges->charge, .hold = hold, .count = charges->count,
-                                 .now_ns = finder->request->now_ns, .name = name_of_charge, .context = &naming };
+    struct store_batch batch = { .charge = charges->charge,
+                                 .hold = hold,
+                                 .count = charges->count,
+                                 .now_ns = finder->request->now_ns,
+                                 .name = name_of_charge,
+                                 .context = &naming };
     if (charges->count > 0)
         (void)store_table_charge(limiter->table, &batch);
     apply_bans(limiter, finder, charges);
@@ -418,7 +423,7 @@ enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_
     return finish(limiter, &way, hold, decision);
 }
 
-#define AHEAD 8      /* requests prepared ahead: covers a cache miss with the work on those before; a power of two */
+#define AHEAD 8 /* requests prepared ahead: covers a cache miss with the work on those before; a power of two */
 #define AHEAD_CHARGES 8
 
 /* Requests of a batch whose turn is to come.  One of more charges than fit here is prepared anew when it is decided. */

@@ -17,7 +17,7 @@ static enum drossel_verdict verdict_of(const struct policy_limit *limit, const s
         return DROSSEL_CHALLENGE;
     case POLICY_MARK:
         return DROSSEL_MARK;
-    case POLICY_DELAY:       /* its queue is full */
+    case POLICY_DELAY: /* its queue is full */
     case POLICY_REFUSE:
         break;
     }
@@ -102,8 +102,8 @@ static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel
     decision->subject_hash = charge->key.home;
 }
 
-void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate, uint32_t count,
-                   struct drossel_decision *decision)
+void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
+                   uint32_t count, struct drossel_decision *decision)
 {
     const struct policy *policy = limiter->policy;
     uint64_t weight = 0, longest_delay_ns = 0;
@@ -131,7 +131,7 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
         decided = true;
     }
     if (decision->verdict == DROSSEL_CHALLENGE || decision->verdict == DROSSEL_DELAY)
-        decision->delay_ns = longest_delay_ns;   /* a challenged request is held back all the same */
+        decision->delay_ns = longest_delay_ns; /* a challenged request is held back all the same */
     if (decision->verdict == DROSSEL_REFUSE)
         decision->status = policy->limits[decision->limit].answer->status;
     if (decision->verdict == DROSSEL_DROP)

@@ -21,6 +21,7 @@ void subject_begin(struct subject_finder *finder, const struct policy *policy, c
     finder->token = request->token;
     finder->looked_for_account = request->account.size > 0;
     finder->looked_for_token = request->token.size > 0;
+    finder->parts_hashed = 0;
     memset(finder->state, 0, kept);
 }
 
@@ -60,7 +61,7 @@ static bool find_source(struct subject_finder *finder, const struct policy_sourc
         return request_header(request, authorization, 0, &line) && credential_bearer(line, value) && value->size > 0;
     case POLICY_FROM_FORM:
     case POLICY_FROM_JSON:
-        break;       /* refused when the policy is loaded */
+        break; /* refused when the policy is loaded */
     }
     return false;
 }
@@ -122,7 +123,7 @@ bool subject_part(struct subject_finder *finder, const struct policy_part *part,
     return false;
 }
 
-static bool part_hash(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
+static bool part_hash_anew(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
 {
     uint8_t kind = (uint8_t)part->kind;
     struct drossel_text text;
@@ -130,16 +131,29 @@ static bool part_hash(struct subject_finder *finder, const struct policy_part *p
         *hash = key_address_hash(finder->secret, kind, &finder->client_key);
         return true;
     }
-    if (!subject_part(finder, part, &text))
-        return false;
-    if (part->kind == POLICY_BY_HEADER) {    /* two headers with one value are two parts */
-        struct key_hash name = key_part_hash(finder->secret, kind, part->header.data, part->header.size);
-        struct key_hash parts[2] = { name, key_part_hash(finder->secret, kind, text.data, text.size) };
-        uint8_t kinds[2] = { kind, kind };
-        *hash = key_join(finder->secret, parts, kinds, 2);
+    if (part->kind == POLICY_BY_SITE) { /* one for everybody: there is nothing to hash, the limit's seed does it */
+        memcpy(hash->half, finder->secret, sizeof hash->half);
         return true;
     }
-    *hash = key_part_hash(finder->secret, kind, text.data, text.size);
+    if (!subject_part(finder, part, &text))
+        return false;
+    *hash = part->kind == POLICY_BY_HEADER ? key_pair_hash(finder->secret, kind, part->header, text)
+                                           : key_part_hash(finder->secret, kind, text.data, text.size);
+    return true;
+}
+
+/* A part that stands alone in one limit and in a combination in another is hashed once. */
+static bool part_hash(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
+{
+    uint32_t bit = UINT32_C(1) << part->kind;
+    if (part->kind == POLICY_BY_HEADER)
+        return part_hash_anew(finder, part, hash);
+    if ((finder->parts_hashed & bit) == 0) {
+        if (!part_hash_anew(finder, part, &finder->part[part->kind]))
+            return false;
+        finder->parts_hashed |= bit;
+    }
+    *hash = finder->part[part->kind];
     return true;
 }
 

@@ -176,7 +176,7 @@ static enum outcome insert_absent(struct table *table, struct store_batch *batch
         if (is_held(hold) || !charge->verdict.allowed || charge->cost == 0)
             continue;
         enum table_taking taking = table_insert(table, charge->key, charge->limit_id, batch->now_ns, ticket, hold);
-        if (taking == TABLE_ABSENT) {        /* eight keys of this one request are neighbours: this one goes uncounted */
+        if (taking == TABLE_ABSENT) { /* eight keys of this one request are neighbours: this one goes uncounted */
             *hold = (struct table_hold){ .fresh = true };
             continue;
         }
