@@ -122,6 +122,25 @@ static void a_reboot_with_a_wall_clock_in_the_past_does_not_go_back(void **state
     table_close(table);
 }
 
+/* Overflow is the sanitizers' to report. */
+static void a_wall_clock_of_any_value_breaks_nothing(void **state)
+{
+    (void)state;
+    static const int64_t walls[] = { 0, INT64_MAX, INT64_MIN, -5, INT64_MAX, INT64_MIN };
+    char boot_id[] = "boot-0";
+    uint64_t last_ns = 0;
+    for (unsigned i = 0; i < sizeof walls / sizeof walls[0]; i++) {
+        wall_ns = walls[i];
+        boot_id[5] = (char)('0' + i);
+        struct table *table = open_table(boot_id);
+        assert_true(table_now(table) >= last_ns);
+        boot_ns += 2 * (int64_t)SECOND;
+        last_ns = table_now(table);
+        assert_true(last_ns >= 2 * SECOND);
+        table_close(table);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +148,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_goes_on_when_it_is_opened_again, set_clocks, remove_table),
         cmocka_unit_test_setup_teardown(a_reboot_keeps_counters_and_blocks_and_counts_the_time_away, set_clocks, remove_table),
         cmocka_unit_test_setup_teardown(a_reboot_with_a_wall_clock_in_the_past_does_not_go_back, set_clocks, remove_table),
+        cmocka_unit_test_setup_teardown(a_wall_clock_of_any_value_breaks_nothing, set_clocks, remove_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
