@@ -107,6 +107,11 @@ def test_visitors_behind_an_unknown_proxy_are_told_of_in_spite_of_a_flood(site, 
     assert "ALL VISITORS SHARE ONE KEY" in line and "client: {trusted: [127.0.0.1], address_from: X-Forwarded-For}" in line
 
 
+def test_the_demonstration_page_shows_a_command_for_where_it_listens(site):
+    server = site(PAGE)
+    assert f"http://127.0.0.1:{server.port}/" in server.fetch().body and ":8080" not in server.fetch().body
+
+
 def test_an_application_that_is_down_is_told_and_steers_no_terminal(site):
     server = site(PAGE, "--to", f"http://127.0.0.1:{free_port()}")
     assert server.fetch(headers={"Referer": "\x1b[31mred"}).status == 502
