@@ -40,6 +40,7 @@ static void who_waits_as_a_block_said_is_admitted_by_all_limits(void **state)
     assert_int_equal(starting.wait_ns, 59 * SECOND);
     assert_int_equal(during.wait_ns, 58 * SECOND);
     assert_string_equal(during.limit_name, "long");
+    assert_true(during.blocked && !starting.blocked && starting.started_block);
     assert_int_equal(get(limiter, 60).verdict, DROSSEL_ALLOW);
     drossel_close(limiter);
 }
