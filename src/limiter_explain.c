@@ -14,22 +14,51 @@ static bool has_class(const struct policy_limit *limit, const struct policy_clas
     return true;
 }
 
-/* What a rate would say now, from its slot as it stands. */
-static void judge_now(struct limiter *limiter, const struct key_hash *hash, uint32_t rate, uint64_t cost, uint64_t now_ns,
-                      struct engine_verdict *verdict)
+/* What a charge would come to now, from its key's slot as it stands. */
+static void judge_now(struct table *table, struct store_charge *charge, uint64_t now_ns)
 {
-    const struct policy_rate *of = &limiter->policy->rates[rate];
-    struct table_key key = table_key_mix(hash->half, of->seed);
     struct table_hold hold = { .fresh = true };
     enum table_taking taking;
     do {
-        taking = table_take(limiter->table, key, limiter->limit_id[rate], now_ns, table_ticket(), &hold);
+        taking = table_take(table, charge->key, charge->limit_id, now_ns, table_ticket(), &hold);
         if (taking == TABLE_BUSY)
-            table_wait(limiter->table, &hold, now_ns);
+            table_wait(table, &hold, now_ns);
     } while (taking == TABLE_BUSY);
     if (taking == TABLE_TAKEN)
-        table_drop(limiter->table, &hold);
-    engine_judge(&hold.state, &of->engine, cost, now_ns, verdict);
+        table_drop(table, &hold);
+    engine_judge(&hold.state, charge->limit, charge->cost, now_ns, &charge->verdict);
+}
+
+/* May the request still wait for outcomes in this limit?  Where a refusal stops nobody, doubt is never more than that. */
+static bool may_wait(const struct policy_limit *limit, const struct drossel_request *request)
+{
+    uint64_t arrived_ns = request->arrived_ns;
+    uint64_t held_ns = arrived_ns > 0 && request->now_ns > arrived_ns ? request->now_ns - arrived_ns : 0;
+    return limit->dry_run || limit->action == POLICY_CHALLENGE || limit->action == POLICY_MARK || held_ns < limit->hold_ns;
+}
+
+/* Adds what a rate would say. */
+static void explain_rate(struct limiter *limiter, const struct drossel_request *request, const struct policy_rate *rate,
+                         struct limiter_explained *explained)
+{
+    const struct policy_limit *limit = &limiter->policy->limits[explained->limit];
+    uint32_t at = explained->rate_count++;
+    struct store_charge charge = { .key = table_key_mix(explained->key_hash, rate->seed), .cost = explained->cost,
+                                   .limit = &rate->engine,
+                                   .limit_id = limiter->limit_id[rate - limiter->policy->rates] };
+    judge_now(limiter->table, &charge, request->now_ns);
+    explained->rate[at] = rate;
+    explained->verdict[at] = charge.verdict;
+    if (!limit->failures || explained->cost == 0)
+        return;
+    struct store_charge open = { .key = limiter_open_key(charge.key), .limit_id = TABLE_LIMIT_OPEN,
+                                 .limit = table_engine_at(limiter->table, TABLE_LIMIT_OPEN) };
+    judge_now(limiter->table, &open, request->now_ns);
+    explained->open[at] = open.verdict.used;
+    if (charge.verdict.allowed || charge.verdict.blocked || charge.verdict.wait_ns == ENGINE_NEVER)
+        return;
+    uint64_t settled = charge.verdict.used > open.verdict.used ? charge.verdict.used - open.verdict.used : 0;
+    explained->waits[at] = settled + charge.cost <= rate->engine.capacity && may_wait(limit, request);
 }
 
 void limiter_explain(struct limiter *limiter, const struct drossel_request *request, uint32_t index,
@@ -72,8 +101,6 @@ void limiter_explain(struct limiter *limiter, const struct drossel_request *requ
     uint32_t first = override != NULL ? override->first_rate : limit->first_rate;
     uint32_t count = override != NULL ? override->rate_count : limit->rate_count;
     explained->cost = limiter_times(policy_cost_of(limit, &classes), request->extra_cost);
-    for (uint32_t i = 0; i < count && i < 8; i++, explained->rate_count++) {
-        explained->rate[i] = &policy->rates[first + i];
-        judge_now(limiter, &hash, first + i, explained->cost, request->now_ns, &explained->verdict[i]);
-    }
+    for (uint32_t i = 0; i < count && i < 8; i++)
+        explain_rate(limiter, request, &policy->rates[first + i], explained);
 }

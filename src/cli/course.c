@@ -1,0 +1,210 @@
+/*
+ * The course of a replay, in the time of its events.
+ */
+#include "cli/course.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/agenda.h"
+
+#define HELD_LEAST 16
+
+struct held {
+    size_t event;
+    uint64_t end_ns; /* of the hold: what the agenda says of another time is past */
+};
+
+struct run {
+    const struct course *of;
+    struct agenda agenda;
+    struct held *held; /* in the order in which they came */
+    size_t held_count, held_cap;
+};
+
+/* A request that is asked at `now`. */
+struct asking {
+    const struct event *event;
+    size_t index;
+    uint64_t now_ns;
+    bool again; /* it was held */
+    struct drossel_decision decision;
+};
+
+static bool ask(struct run *run, struct asking *asking)
+{
+    const struct course *of = run->of;
+    struct drossel_request request;
+    event_request(asking->event, of->door, &request);
+    request.now_ns = asking->now_ns;
+    request.arrived_ns = asking->event->t_ns;
+    if (of->tally != NULL && !tally_before(of->tally, of->limiter, &request))
+        return false;
+    if (limiter_check(of->limiter, &request, &asking->decision) != DROSSEL_OK)
+        return false;
+    return of->tally == NULL || asking->again || tally_arrived(of->tally, asking->event, &asking->decision);
+}
+
+static bool no_header(void *context, struct drossel_text name, struct drossel_text *value)
+{
+    (void)context, (void)name, (void)value;
+    return false;
+}
+
+/* When and what the outcome of a request that went through will be.  False if it never arrives. */
+static bool find_outcome(const struct run *run, const struct asking *asking, struct agenda_item *item)
+{
+    const struct policy *policy = limiter_policy(run->of->limiter);
+    const struct event *event = asking->event;
+    *item = (struct agenda_item){ asking->now_ns, AGENDA_OUTCOME, DROSSEL_OTHER, asking->index, NULL };
+    if (verdict_redirects(policy, &asking->decision))
+        return true; /* the application never saw it */
+    if (event->status == 0)
+        return false;
+    if (event->settle_ns > item->at_ns)
+        item->at_ns = event->settle_ns;
+    item->outcome = limiter_outcome(policy, event->status, no_header, NULL);
+    return true;
+}
+
+static bool note_outcome(struct run *run, const struct asking *asking)
+{
+    struct agenda_item item;
+    if (asking->decision.ticket.count == 0 || !find_outcome(run, asking, &item))
+        return true;
+    item.ticket = malloc(sizeof *item.ticket);
+    if (item.ticket == NULL)
+        return false;
+    *item.ticket = asking->decision.ticket;
+    if (agenda_add(&run->agenda, &item))
+        return true;
+    free(item.ticket);
+    return false;
+}
+
+static bool conclude(struct run *run, const struct asking *asking)
+{
+    struct verdict verdict = { asking->index, asking->event, &asking->decision, asking->again,
+                               asking->now_ns - asking->event->t_ns };
+    if (run->of->tally != NULL && !tally_decided(run->of->tally, &asking->decision))
+        return false;
+    if (run->of->verdicts != NULL && !verdicts_add(run->of->verdicts, &verdict))
+        return false;
+    return note_outcome(run, asking);
+}
+
+/* ---- held ---- */
+
+static bool note_end(struct run *run, const struct asking *asking, struct held *held)
+{
+    uint64_t end_ns = asking->now_ns + asking->decision.hold_ns;
+    if (end_ns == held->end_ns)
+        return true;
+    held->end_ns = end_ns;
+    return agenda_add(&run->agenda, &(struct agenda_item){ end_ns, AGENDA_HOLD_END, 0, asking->index, NULL });
+}
+
+static bool hold(struct run *run, const struct asking *asking)
+{
+    if (run->held_count == run->held_cap) {
+        size_t cap = run->held_cap > 0 ? run->held_cap * 2 : HELD_LEAST;
+        struct held *grown = realloc(run->held, cap * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        run->held = grown;
+        run->held_cap = cap;
+    }
+    struct held *held = &run->held[run->held_count++];
+    *held = (struct held){ asking->index, 0 };
+    return note_end(run, asking, held);
+}
+
+/* Asks one of those who are held.  Sets whether he still is. */
+static bool ask_again(struct run *run, struct held *held, uint64_t now_ns, bool *stays)
+{
+    struct asking asking = {
+        .event = events_at(run->of->events, held->event), .index = held->event, .now_ns = now_ns, .again = true
+    };
+    if (!ask(run, &asking))
+        return false;
+    *stays = asking.decision.verdict == DROSSEL_HOLD;
+    return *stays ? note_end(run, &asking, held) : conclude(run, &asking);
+}
+
+/* With an outcome known, in the order in which they came. */
+static bool ask_all(struct run *run, uint64_t now_ns)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < run->held_count; i++) {
+        bool stays;
+        if (!ask_again(run, &run->held[i], now_ns, &stays))
+            return false;
+        if (stays)
+            run->held[kept++] = run->held[i];
+    }
+    run->held_count = kept;
+    return true;
+}
+
+static bool end_hold(struct run *run, size_t event, uint64_t now_ns)
+{
+    size_t at = 0;
+    bool stays;
+    while (at < run->held_count && run->held[at].event != event)
+        at++;
+    if (at == run->held_count || run->held[at].end_ns != now_ns)
+        return true;
+    if (!ask_again(run, &run->held[at], now_ns, &stays))
+        return false;
+    if (!stays) {
+        run->held_count--;
+        memmove(&run->held[at], &run->held[at + 1], (run->held_count - at) * sizeof run->held[0]);
+    }
+    return true;
+}
+
+/* ---- in the order of time ---- */
+
+static bool arrive(struct run *run, size_t index)
+{
+    struct asking asking = { .event = events_at(run->of->events, index), .index = index };
+    asking.now_ns = asking.event->t_ns;
+    if (!ask(run, &asking))
+        return false;
+    return asking.decision.verdict == DROSSEL_HOLD ? hold(run, &asking) : conclude(run, &asking);
+}
+
+static bool carry_out(struct run *run, struct agenda_item *item)
+{
+    if (item->kind == AGENDA_HOLD_END)
+        return end_hold(run, item->event, item->at_ns);
+    limiter_settle(limiter_table(run->of->limiter), item->ticket, item->outcome, item->at_ns);
+    free(item->ticket);
+    return ask_all(run, item->at_ns);
+}
+
+static bool go_on(struct run *run)
+{
+    const struct agenda_item *due;
+    size_t next = 0, count = events_count(run->of->events);
+    while ((due = agenda_first(&run->agenda)) != NULL || next < count) {
+        if (due == NULL || (next < count && events_at(run->of->events, next)->t_ns < due->at_ns)) {
+            if (!arrive(run, next++))
+                return false;
+            continue;
+        }
+        struct agenda_item item = agenda_take(&run->agenda);
+        if (!carry_out(run, &item))
+            return false;
+    }
+    return true;
+}
+
+bool course_run(const struct course *course)
+{
+    struct run run = { .of = course };
+    bool good = go_on(&run);
+    agenda_release(&run.agenda);
+    free(run.held);
+    return good;
+}
