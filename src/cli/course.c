@@ -27,7 +27,7 @@ struct asking {
     const struct event *event;
     size_t index;
     uint64_t now_ns;
-    bool again; /* it was held */
+    uint64_t arrived_ns; /* it was held, and came then; 0: it comes now */
     struct drossel_decision decision;
 };
 
@@ -37,12 +37,12 @@ static bool ask(struct run *run, struct asking *asking)
     struct drossel_request request;
     event_request(asking->event, of->door, &request);
     request.now_ns = asking->now_ns;
-    request.arrived_ns = asking->event->t_ns;
+    request.arrived_ns = asking->arrived_ns;
     if (of->tally != NULL && !tally_before(of->tally, of->limiter, &request))
         return false;
     if (limiter_check(of->limiter, &request, &asking->decision) != DROSSEL_OK)
         return false;
-    return of->tally == NULL || asking->again || tally_arrived(of->tally, asking->event, &asking->decision);
+    return of->tally == NULL || asking->arrived_ns > 0 || tally_arrived(of->tally, asking->event, &asking->decision);
 }
 
 static bool no_header(void *context, struct drossel_text name, struct drossel_text *value)
@@ -84,7 +84,7 @@ static bool note_outcome(struct run *run, const struct asking *asking)
 
 static bool conclude(struct run *run, const struct asking *asking)
 {
-    struct verdict verdict = { asking->index, asking->event, &asking->decision, asking->again,
+    struct verdict verdict = { asking->index, asking->event, &asking->decision, asking->arrived_ns > 0,
                                asking->now_ns - asking->event->t_ns };
     if (run->of->tally != NULL && !tally_decided(run->of->tally, &asking->decision))
         return false;
@@ -119,16 +119,19 @@ static bool hold(struct run *run, const struct asking *asking)
     return note_end(run, asking, held);
 }
 
-/* Asks one of those who are held.  Sets whether he still is. */
-static bool ask_again(struct run *run, struct held *held, uint64_t now_ns, bool *stays)
+/* Asks one of those who are held.  Sets whether he still is.  At the end of his hold he is decided only for the `last`
+ * time: of the outcomes that arrive at that very moment all come first, so until then a nanosecond is left. */
+static bool ask_again(struct run *run, struct held *held, uint64_t now_ns, bool last, bool *stays)
 {
-    struct asking asking = {
-        .event = events_at(run->of->events, held->event), .index = held->event, .now_ns = now_ns, .again = true
-    };
+    bool is_end = held->end_ns == now_ns && !last;
+    struct asking asking = { .event = events_at(run->of->events, held->event), .index = held->event, .now_ns = now_ns };
+    asking.arrived_ns = asking.event->t_ns + is_end;
     if (!ask(run, &asking))
         return false;
     *stays = asking.decision.verdict == DROSSEL_HOLD;
-    return *stays ? note_end(run, &asking, held) : conclude(run, &asking);
+    if (!*stays)
+        return conclude(run, &asking);
+    return is_end || note_end(run, &asking, held);
 }
 
 /* With an outcome known, in the order in which they came. */
@@ -137,7 +140,7 @@ static bool ask_all(struct run *run, uint64_t now_ns)
     size_t kept = 0;
     for (size_t i = 0; i < run->held_count; i++) {
         bool stays;
-        if (!ask_again(run, &run->held[i], now_ns, &stays))
+        if (!ask_again(run, &run->held[i], now_ns, false, &stays))
             return false;
         if (stays)
             run->held[kept++] = run->held[i];
@@ -154,7 +157,7 @@ static bool end_hold(struct run *run, size_t event, uint64_t now_ns)
         at++;
     if (at == run->held_count || run->held[at].end_ns != now_ns)
         return true;
-    if (!ask_again(run, &run->held[at], now_ns, &stays))
+    if (!ask_again(run, &run->held[at], now_ns, true, &stays))
         return false;
     if (!stays) {
         run->held_count--;
