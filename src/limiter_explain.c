@@ -14,21 +14,6 @@ static bool has_class(const struct policy_limit *limit, const struct policy_clas
     return true;
 }
 
-/* What a charge would come to now, from its key's slot as it stands. */
-static void judge_now(struct table *table, struct store_charge *charge, uint64_t now_ns)
-{
-    struct table_hold hold = { .fresh = true };
-    enum table_taking taking;
-    do {
-        taking = table_take(table, charge->key, charge->limit_id, now_ns, table_ticket(), &hold);
-        if (taking == TABLE_BUSY)
-            table_wait(table, &hold, now_ns);
-    } while (taking == TABLE_BUSY);
-    if (taking == TABLE_TAKEN)
-        table_drop(table, &hold);
-    engine_judge(&hold.state, charge->limit, charge->cost, now_ns, &charge->verdict);
-}
-
 /* May the request still wait for outcomes in this limit?  Where a refusal stops nobody, doubt is never more than that. */
 static bool may_wait(const struct policy_limit *limit, const struct drossel_request *request)
 {
@@ -43,22 +28,26 @@ static void explain_rate(struct limiter *limiter, const struct drossel_request *
 {
     const struct policy_limit *limit = &limiter->policy->limits[explained->limit];
     uint32_t at = explained->rate_count++;
-    struct store_charge charge = { .key = table_key_mix(explained->key_hash, rate->seed), .cost = explained->cost,
-                                   .limit = &rate->engine,
-                                   .limit_id = limiter->limit_id[rate - limiter->policy->rates] };
-    judge_now(limiter->table, &charge, request->now_ns);
+    struct table_key key = table_key_mix(explained->key_hash, rate->seed);
+    struct store_charge charge[2] = {
+        { .key = key, .limit = &rate->engine, .cost = explained->cost,
+          .limit_id = limiter->limit_id[rate - limiter->policy->rates] },
+        { .key = limiter_open_key(key), .limit = table_engine_at(limiter->table, TABLE_LIMIT_OPEN),
+          .limit_id = TABLE_LIMIT_OPEN },
+    };
+    const struct engine_verdict *said = &charge[0].verdict;
+    bool has_open = limit->failures && explained->cost > 0;
+    store_table_judge(limiter->table, &(struct store_batch){ .charge = charge, .count = has_open ? 2 : 1,
+                                                             .now_ns = request->now_ns });
     explained->rate[at] = rate;
-    explained->verdict[at] = charge.verdict;
-    if (!limit->failures || explained->cost == 0)
+    explained->verdict[at] = *said;
+    if (!has_open)
         return;
-    struct store_charge open = { .key = limiter_open_key(charge.key), .limit_id = TABLE_LIMIT_OPEN,
-                                 .limit = table_engine_at(limiter->table, TABLE_LIMIT_OPEN) };
-    judge_now(limiter->table, &open, request->now_ns);
-    explained->open[at] = open.verdict.used;
-    if (charge.verdict.allowed || charge.verdict.blocked || charge.verdict.wait_ns == ENGINE_NEVER)
+    uint64_t open = explained->open[at] = charge[1].verdict.used;
+    if (said->allowed || said->blocked || said->wait_ns == ENGINE_NEVER)
         return;
-    uint64_t settled = charge.verdict.used > open.verdict.used ? charge.verdict.used - open.verdict.used : 0;
-    explained->waits[at] = settled + charge.cost <= rate->engine.capacity && may_wait(limit, request);
+    uint64_t settled = said->used > open ? said->used - open : 0;
+    explained->waits[at] = settled + explained->cost <= rate->engine.capacity && may_wait(limit, request);
 }
 
 void limiter_explain(struct limiter *limiter, const struct drossel_request *request, uint32_t index,

@@ -107,6 +107,18 @@ static bool read_addresses(struct reading *reading)
     return true;
 }
 
+/* As it comes from the wire: white space around a value is none of it (RFC 9110 section 5.5). */
+static bool keep_value(struct reading *reading, const json_t *value, struct drossel_text *text)
+{
+    const char *data = json_string_value(value);
+    size_t size = json_string_length(value);
+    while (size > 0 && (data[size - 1] == ' ' || data[size - 1] == '\t'))
+        size--;
+    for (; size > 0 && (*data == ' ' || *data == '\t'); size--)
+        data++;
+    return keep(reading, data, size, text);
+}
+
 static bool keep_header(struct reading *reading, const char *name, const json_t *value, struct drossel_header *header)
 {
     if (!json_is_string(value)) {
@@ -114,8 +126,7 @@ static bool keep_header(struct reading *reading, const char *name, const json_t 
                  "header \"%s\" is neither a string nor a list of strings; write one string for each line", name);
         return false;
     }
-    return keep(reading, name, strlen(name), &header->name) &&
-           keep(reading, json_string_value(value), json_string_length(value), &header->value);
+    return keep(reading, name, strlen(name), &header->name) && keep_value(reading, value, &header->value);
 }
 
 static size_t count_headers(json_t *headers)
