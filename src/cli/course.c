@@ -4,22 +4,24 @@
 #include "cli/course.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/agenda.h"
 
-#define HELD_LEAST 16
+#define HELD_KEYS 8
 
+/* A request that is not decided yet. */
 struct held {
+    struct held *next;
     size_t event;
     uint64_t end_ns; /* of the hold: what the agenda says of another time is past */
+    uint32_t key_count;
+    uint64_t key[HELD_KEYS]; /* where it counts failures, the key's home; more than fit: asked with every outcome */
 };
 
 struct run {
     const struct course *of;
     struct agenda agenda;
-    struct held *held; /* in the order in which they came */
-    size_t held_count, held_cap;
+    struct held *held, **held_end; /* in the order in which they came */
 };
 
 /* A request that is asked at `now`. */
@@ -104,19 +106,62 @@ static bool note_end(struct run *run, const struct asking *asking, struct held *
     return agenda_add(&run->agenda, &(struct agenda_item){ end_ns, AGENDA_HOLD_END, 0, asking->index, NULL });
 }
 
+static void note_key(struct held *held, uint64_t home)
+{
+    if (held->key_count < HELD_KEYS)
+        held->key[held->key_count] = home;
+    held->key_count++;
+}
+
+/* Only outcomes of charges to these keys may let it through or refuse it: with many held at once, to ask everybody with every
+ * outcome takes minutes. */
+static void note_keys(const struct run *run, const struct asking *asking, struct held *held)
+{
+    struct limiter *limiter = run->of->limiter;
+    const struct policy *policy = limiter_policy(limiter);
+    struct drossel_request request;
+    struct limiter_explained said;
+    event_request(asking->event, run->of->door, &request);
+    for (uint32_t i = 0; i < policy->limit_count; i++) {
+        if (!policy->limits[i].failures)
+            continue;
+        limiter_explain(limiter, &request, i, &said);
+        for (uint32_t rate = 0; rate < said.rate_count; rate++)
+            note_key(held, table_key_mix(said.key_hash, said.rate[rate]->seed).home);
+    }
+}
+
 static bool hold(struct run *run, const struct asking *asking)
 {
-    if (run->held_count == run->held_cap) {
-        size_t cap = run->held_cap > 0 ? run->held_cap * 2 : HELD_LEAST;
-        struct held *grown = realloc(run->held, cap * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        run->held = grown;
-        run->held_cap = cap;
-    }
-    struct held *held = &run->held[run->held_count++];
-    *held = (struct held){ asking->index, 0 };
+    struct held *held = calloc(1, sizeof *held);
+    if (held == NULL)
+        return false;
+    held->event = asking->index;
+    note_keys(run, asking, held);
+    *run->held_end = held;
+    run->held_end = &held->next;
     return note_end(run, asking, held);
+}
+
+static void let_go(struct run *run, struct held **place)
+{
+    struct held *gone = *place;
+    *place = gone->next;
+    if (gone->next == NULL)
+        run->held_end = place;
+    free(gone);
+}
+
+/* Has the outcome of these charges to do with it? */
+static bool is_touched(const struct held *held, const struct drossel_ticket *ticket)
+{
+    if (held->key_count > HELD_KEYS)
+        return true;
+    for (uint32_t i = 0; i < ticket->count; i++)
+        for (uint32_t key = 0; key < held->key_count; key++)
+            if (held->key[key] == ticket->charge[i].home)
+                return true;
+    return false;
 }
 
 /* Asks one of those who are held.  Sets whether he still is.  At the end of his hold he is decided only for the `last`
@@ -135,34 +180,32 @@ static bool ask_again(struct run *run, struct held *held, uint64_t now_ns, bool 
 }
 
 /* With an outcome known, in the order in which they came. */
-static bool ask_all(struct run *run, uint64_t now_ns)
+static bool ask_all(struct run *run, const struct drossel_ticket *ticket, uint64_t now_ns)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < run->held_count; i++) {
-        bool stays;
-        if (!ask_again(run, &run->held[i], now_ns, false, &stays))
+    for (struct held **place = &run->held; *place != NULL;) {
+        bool stays = true;
+        if (is_touched(*place, ticket) && !ask_again(run, *place, now_ns, false, &stays))
             return false;
         if (stays)
-            run->held[kept++] = run->held[i];
+            place = &(*place)->next;
+        else
+            let_go(run, place);
     }
-    run->held_count = kept;
     return true;
 }
 
 static bool end_hold(struct run *run, size_t event, uint64_t now_ns)
 {
-    size_t at = 0;
+    struct held **place = &run->held;
     bool stays;
-    while (at < run->held_count && run->held[at].event != event)
-        at++;
-    if (at == run->held_count || run->held[at].end_ns != now_ns)
+    while (*place != NULL && (*place)->event != event)
+        place = &(*place)->next;
+    if (*place == NULL || (*place)->end_ns != now_ns)
         return true;
-    if (!ask_again(run, &run->held[at], now_ns, true, &stays))
+    if (!ask_again(run, *place, now_ns, true, &stays))
         return false;
-    if (!stays) {
-        run->held_count--;
-        memmove(&run->held[at], &run->held[at + 1], (run->held_count - at) * sizeof run->held[0]);
-    }
+    if (!stays)
+        let_go(run, place);
     return true;
 }
 
@@ -182,8 +225,9 @@ static bool carry_out(struct run *run, struct agenda_item *item)
     if (item->kind == AGENDA_HOLD_END)
         return end_hold(run, item->event, item->at_ns);
     limiter_settle(limiter_table(run->of->limiter), item->ticket, item->outcome, item->at_ns);
+    bool good = ask_all(run, item->ticket, item->at_ns);
     free(item->ticket);
-    return ask_all(run, item->at_ns);
+    return good;
 }
 
 static bool go_on(struct run *run)
@@ -205,9 +249,10 @@ static bool go_on(struct run *run)
 
 bool course_run(const struct course *course)
 {
-    struct run run = { .of = course };
+    struct run run = { .of = course, .held_end = &run.held };
     bool good = go_on(&run);
     agenda_release(&run.agenda);
-    free(run.held);
+    while (run.held != NULL)
+        let_go(&run, &run.held);
     return good;
 }

@@ -190,7 +190,8 @@ static void merge(const struct policy_limit *limit, const struct limiter_explain
         return;
     }
     bool stricter = rank_of(verdict) > rank_of(outcome->verdict);
-    bool longer = verdict == outcome->verdict && !said->allowed && said->wait_ns > outcome->wait_ns;
+    bool longer =
+        verdict != DROSSEL_ALLOW && verdict == outcome->verdict && !said->allowed && said->wait_ns > outcome->wait_ns;
     if (stricter || longer) {
         outcome->verdict = verdict;
         outcome->limit = limit;
