@@ -32,14 +32,14 @@ run: deps all
 test: deps all
 	@tests/run $(BUILD)
 
-# The unit tests under AddressSanitizer and UndefinedBehaviorSanitizer, and the table under ThreadSanitizer.
+# The unit tests under AddressSanitizer and UndefinedBehaviorSanitizer, and table, store and limiter under ThreadSanitizer.
 test-asan: deps
 	@$(MAKE) --no-print-directory all BUILD=$(BUILD)-asan SETUP='-Db_sanitize=address,undefined -Db_lundef=false'
 	@tests/run $(BUILD)-asan unit
 
 test-tsan: deps
 	@$(MAKE) --no-print-directory all BUILD=$(BUILD)-tsan SETUP='-Db_sanitize=thread -Db_lundef=false'
-	@tests/run $(BUILD)-tsan unit table store
+	@tests/run $(BUILD)-tsan unit table store limiter
 
 # Each parser and the engine under libFuzzer for SECONDS; needs clang.
 fuzz:

@@ -1,6 +1,7 @@
 /* The public library: a policy and its table behind one handle (drossel.h). */
 #include "drossel.h"
 
+#include "http/answer.h"
 #include "limiter.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@ struct drossel {
     struct table *table;
     struct limiter *limiter;
     struct drossel_options options;
-    char *table_path;        /* of the options, copied */
+    char *table_path; /* of the options, copied */
 };
 
 static void say(struct drossel_error *why, const char *text)
@@ -22,11 +23,12 @@ static void say(struct drossel_error *why, const char *text)
         snprintf(why->text, sizeof why->text, "%s", text);
 }
 
-/* Opens the policy; its mistakes go to `why` without the last newline. */
-static struct policy *load(const char *path, struct drossel_error *why)
+/* Opens the policy; its mistakes go to `why` without the last newline, and into `result` what failed. */
+static struct policy *load(const char *path, enum drossel_result *result, struct drossel_error *why)
 {
     char *mistakes = NULL;
     struct policy *policy = policy_open(path, &mistakes, NULL);
+    *result = mistakes != NULL ? DROSSEL_POLICY : DROSSEL_NO_MEMORY;
     if (policy == NULL && why != NULL) {
         say(why, mistakes != NULL ? mistakes : "no memory to read the policy; free some");
         size_t size = strlen(why->text);
@@ -37,11 +39,15 @@ static struct policy *load(const char *path, struct drossel_error *why)
     return policy;
 }
 
-static struct table *open_table(const struct drossel *limiter, const struct policy *policy, char *error, size_t error_size)
+static struct table *open_table(const struct drossel *limiter, const struct policy *policy, char *error,
+                                size_t error_size)
 {
     char path[256];
-    struct table_options options = { .keys = limiter->options.table_keys ? limiter->options.table_keys : policy->table_keys,
-                                     .names = policy->table_names, .owner = (uid_t)-1, .group = (gid_t)-1 };
+    struct table_options options = { .keys =
+                                         limiter->options.table_keys ? limiter->options.table_keys : policy->table_keys,
+                                     .names = policy->table_names,
+                                     .owner = (uid_t)-1,
+                                     .group = (gid_t)-1 };
     if (limiter->options.private_table) {
         options.start_ns = limiter->options.private_start_ns;
     } else if (limiter->table_path != NULL) {
@@ -58,8 +64,8 @@ static struct table *open_table(const struct drossel *limiter, const struct poli
     return table_open(&options, error, error_size);
 }
 
-enum drossel_result drossel_open(struct drossel **limiter, const char *policy_path, const struct drossel_options *options,
-                                 struct drossel_error *why)
+enum drossel_result drossel_open(struct drossel **limiter, const char *policy_path,
+                                 const struct drossel_options *options, struct drossel_error *why)
 {
     if (limiter == NULL || policy_path == NULL)
         return DROSSEL_INVALID;
@@ -75,8 +81,7 @@ enum drossel_result drossel_open(struct drossel **limiter, const char *policy_pa
         opened->table_path = strdup(opened->options.table_path);
     if (opened->policy_path == NULL || (opened->options.table_path != NULL && opened->table_path == NULL))
         goto fail;
-    result = DROSSEL_POLICY;
-    opened->policy = load(policy_path, why);
+    opened->policy = load(policy_path, &result, why);
     if (opened->policy == NULL)
         goto close;
     result = DROSSEL_TABLE;
@@ -98,20 +103,29 @@ enum drossel_result drossel_reload(struct drossel *limiter, struct drossel_error
 {
     if (limiter == NULL)
         return DROSSEL_INVALID;
-    struct policy *policy = load(limiter->policy_path, why);
+    enum drossel_result result;
+    struct policy *policy = load(limiter->policy_path, &result, why);
     if (policy == NULL)
-        return DROSSEL_POLICY;
+        return result;
     char error[1024] = "";
-    struct limiter *fresh = limiter_open(policy, limiter->table, error, sizeof error);
+    struct table *table = limiter->table;
+    if (table_is_lost(table))
+        table = open_table(limiter, policy, error, sizeof error);
+    struct limiter *fresh = table == NULL ? NULL : limiter_open(policy, table, error, sizeof error);
     if (fresh == NULL) {
         say(why, error);
+        if (table != limiter->table)
+            table_close(table);
         policy_close(policy);
         return DROSSEL_TABLE;
     }
     limiter_close(limiter->limiter);
     policy_close(limiter->policy);
+    if (table != limiter->table)
+        table_close(limiter->table);
     limiter->limiter = fresh;
     limiter->policy = policy;
+    limiter->table = table;
     return DROSSEL_OK;
 }
 
@@ -127,15 +141,25 @@ void drossel_close(struct drossel *limiter)
     free(limiter);
 }
 
+bool drossel_is_lost(const struct drossel *limiter)
+{
+    return limiter != NULL && table_is_lost(limiter->table);
+}
+
 uint64_t drossel_now(const struct drossel *limiter)
 {
     return limiter == NULL ? 0 : table_now(limiter->table);
 }
 
+static bool is_known_door(const struct drossel_request *request)
+{
+    return (unsigned)request->door < DROSSEL_DOOR_COUNT;
+}
+
 enum drossel_result drossel_check(struct drossel *limiter, const struct drossel_request *request,
                                   struct drossel_decision *decision)
 {
-    if (limiter == NULL || request == NULL || decision == NULL)
+    if (limiter == NULL || request == NULL || decision == NULL || !is_known_door(request))
         return DROSSEL_INVALID;
     return limiter_check(limiter->limiter, request, decision);
 }
@@ -145,7 +169,47 @@ enum drossel_result drossel_check_batch(struct drossel *limiter, const struct dr
 {
     if (limiter == NULL || (count > 0 && (requests == NULL || decisions == NULL)))
         return DROSSEL_INVALID;
+    for (size_t i = 0; i < count; i++)
+        if (!is_known_door(&requests[i]))
+            return DROSSEL_INVALID;
     return limiter_check_batch(limiter->limiter, requests, count, decisions);
+}
+
+/* A text of `from` as a text of `to`, into whose buffer the bytes were copied. */
+static struct drossel_text moved(struct drossel_text text, const struct http_answer *from,
+                                 const struct drossel_answer *to)
+{
+    uintptr_t at = (uintptr_t)text.data, begin = (uintptr_t)from->buffer;
+    if (at >= begin && at - begin < sizeof from->buffer)
+        text.data = to->buffer + (at - begin);
+    return text;
+}
+
+_Static_assert(DROSSEL_ANSWER_HEADERS == HTTP_ANSWER_FIELDS && DROSSEL_ANSWER_BYTES == HTTP_ANSWER_BYTES,
+               "a public answer holds every answer");
+
+enum drossel_result drossel_answer_format(const struct drossel *limiter, const struct drossel_decision *decision,
+                                          struct drossel_text accept, uint64_t unix_now_s,
+                                          struct drossel_answer *answer)
+{
+    if (limiter == NULL || decision == NULL || answer == NULL || decision->verdict != DROSSEL_REFUSE)
+        return DROSSEL_INVALID;
+    const struct policy *policy = limiter->policy;
+    const struct http_answer_rules *rules =
+        decision->limit < policy->limit_count ? policy->limits[decision->limit].answer : &policy->answer;
+    struct http_answer_request request = { .accept = accept, .unix_now_s = unix_now_s };
+    struct http_answer made;
+    http_answer_format(rules, decision, &request, &made);
+    memcpy(answer->buffer, made.buffer, made.used);
+    answer->status = made.status;
+    answer->retry_after_s = made.retry_after_s;
+    answer->content_type = made.content_type;
+    answer->body = moved(made.body, &made, answer);
+    answer->header_count = made.field_count;
+    for (size_t i = 0; i < made.field_count; i++)
+        answer->header[i] = (struct drossel_header){ moved(made.field[i].name, &made, answer),
+                                                     moved(made.field[i].value, &made, answer) };
+    return DROSSEL_OK;
 }
 
 const char *drossel_verdict_name(enum drossel_verdict verdict)

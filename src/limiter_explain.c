@@ -15,21 +15,14 @@ static bool has_class(const struct policy_limit *limit, const struct policy_clas
 }
 
 /* What a rate would say now, from its slot as it stands. */
-static void judge_now(struct limiter *limiter, const struct key_hash *hash, uint32_t rate, uint64_t cost, uint64_t now_ns,
-                      struct engine_verdict *verdict)
+static void judge_now(struct limiter *limiter, const struct key_hash *hash, uint32_t rate, uint64_t cost,
+                      uint64_t now_ns, struct engine_verdict *verdict)
 {
     const struct policy_rate *of = &limiter->policy->rates[rate];
     struct table_key key = table_key_mix(hash->half, of->seed);
-    struct table_hold hold = { .fresh = true };
-    enum table_taking taking;
-    do {
-        taking = table_take(limiter->table, key, limiter->limit_id[rate], now_ns, table_ticket(), &hold);
-        if (taking == TABLE_BUSY)
-            table_wait(limiter->table, &hold, now_ns);
-    } while (taking == TABLE_BUSY);
-    if (taking == TABLE_TAKEN)
-        table_drop(limiter->table, &hold);
-    engine_judge(&hold.state, &of->engine, cost, now_ns, verdict);
+    struct engine_state state;
+    (void)table_look(limiter->table, key, limiter->limit_id[rate], now_ns, &state);
+    engine_judge(&state, &of->engine, cost, now_ns, verdict);
 }
 
 void limiter_explain(struct limiter *limiter, const struct drossel_request *request, uint32_t index,

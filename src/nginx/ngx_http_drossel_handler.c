@@ -145,6 +145,10 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
         return NGX_DECLINED;
     }
 
+    if (table_is_lost(mcf->table)) {
+        ngx_http_drossel_log_failure(r, mcf, DROSSEL_TABLE);
+    }
+
     ngx_http_drossel_keep(ctx, &decision);
     ngx_http_drossel_log(r, mcf, &request, &decision, ctx);
 

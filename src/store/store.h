@@ -19,7 +19,7 @@ struct store_charge {
     uint16_t limit_id;           /* registry index */
     bool advisory;               /* its refusal stops nobody: dry run, challenge, mark */
     uint8_t subject;             /* opaque to the store: handed to `name` */
-    bool judged;                 /* result: false where another key's running block had decided already */
+    bool judged;                 /* result: false where another key's running block had decided already and this one is advisory */
     struct engine_verdict verdict;   /* result, where judged */
 };
 
@@ -34,8 +34,12 @@ struct store_batch {
 };
 
 /* Charges all or nothing.  Returns whether all charges that are not advisory were admitted.  Each charge's verdict is set.
- * Refused: blocks start, refusals are counted where the limit wants it, nothing else is written. */
+ * Refused: blocks start, refusals are counted where the limit wants it, nothing else is written; those that would have
+ * admitted tell what is left without this request.  Refused by a running block: not even that is written, but by `extend`. */
 bool store_table_charge(struct table *table, struct store_batch *batch);
+
+/* Judges all charges without guards and writes nothing: what a charge would come to now. */
+void store_table_judge(struct table *table, struct store_batch *batch);
 
 /* Gives a charge back to where it came from (engine_refund).  Returns how much. */
 uint64_t store_table_refund(struct table *table, const struct store_charge *charge, uint64_t mark, uint64_t now_ns);

@@ -82,8 +82,8 @@ struct table_options {
 struct table *table_open(const struct table_options *options, char *error, size_t error_size);
 void table_close(struct table *table);
 
-/* The default path of this user: /dev/shm/drossel for root, else drossel in $XDG_RUNTIME_DIR (or /run/user/UID, or a
- * folder of one's own in /dev/shm).  Returns its length, 0 if it does not fit. */
+/* The default path of this user: /dev/shm/drossel for root, else drossel in $XDG_RUNTIME_DIR or /run/user/UID, if
+ * that folder is the user's own, else /dev/shm/drossel-UID.  Returns its length, 0 if it does not fit. */
 size_t table_default_path(char *out, size_t cap);
 
 const char *table_path(const struct table *table);     /* "" for a private one */
@@ -116,6 +116,10 @@ void table_prefetch(const struct table *table, struct table_key key);
 /* The key's slot, or TABLE_NO_SLOT.  Without a lock; what it says may be past at once. */
 #define TABLE_NO_SLOT UINT64_MAX
 uint64_t table_find(const struct table *table, struct table_key key);
+
+/* A copy of the key's state as table_take would give it, without its guard: valid whatever others write meanwhile, though
+ * perhaps of two moments.  False, and `state` fresh, if the key has no slot.  No write. */
+bool table_look(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, struct engine_state *state);
 
 /* The end of the key's block as it stands in that slot, or 0 if the slot is no longer the key's.  One read, no write. */
 uint64_t table_block_end(const struct table *table, uint64_t slot, struct table_key key);
