@@ -101,10 +101,33 @@ static void check_exempt(struct reading *reading)
                     quotable(reading->arena, methods[i].text));
 }
 
+/* What only limits of failures, or accounts in bodies, have use for. */
+static void check_unread(struct reading *reading)
+{
+    const struct policy *policy = reading->policy;
+    const struct node *outcomes = node_find(reading->root, "outcomes");
+    const struct node *cap = value_of(reading, "client", "body_cap");
+    bool failures = false, body = false;
+    for (uint32_t i = 0; i < reading->draft_count; i++)
+        failures = failures || reading->drafts[i].limit->failures;
+    for (uint32_t i = 0; i < policy->account_from_count; i++)
+        body = body || policy->account_from[i].kind == POLICY_FROM_FORM ||
+               policy->account_from[i].kind == POLICY_FROM_JSON;
+    if (outcomes != NULL && !failures)
+        warning(reading, outcomes,
+                "no limit counts failures, so that outcomes count for nothing; write allow: N failures per T, or leave "
+                "them out");
+    if (cap != NULL && !body)
+        warning(reading, cap,
+                "no body is read, as no account is taken from one; name form.FIELD or json.PATH in account_from, or "
+                "leave it out");
+}
+
 void check_sections(struct reading *reading)
 {
     const struct node *limits = node_find(reading->root, "limits");
     check_client(reading);
+    check_unread(reading);
     check_exempt(reading);
     if (limits == NULL || node_is_null(limits->value) || (limits->value->kind == NODE_MAP && limits->value->count == 0))
         warning(reading, limits == NULL ? reading->root : limits,

@@ -108,6 +108,41 @@ static void check_key(struct reading *reading, const struct limit_draft *draft)
                 "his address; add account to `by`, or leave `reset_on` out");
 }
 
+/* A path that requests go to as challenge_to says: not the query string behind it. */
+static struct drossel_text path_of(const char *location)
+{
+    return (struct drossel_text){ location, strcspn(location, "?#") };
+}
+
+static bool is_exempt_path(const struct reading *reading, struct drossel_text path)
+{
+    const struct entry *paths = reading->exempt_paths.items;
+    for (size_t i = 0; i < reading->exempt_paths.count; i++)
+        if (text_begins(path, paths[i].text))
+            return true;
+    return false;
+}
+
+/* Would the redirected request be challenged, too?  Its method is GET; its host and headers are unknown. */
+static void check_challenge(struct reading *reading, const struct limit_draft *draft)
+{
+    const struct policy_limit *limit = draft->limit;
+    const struct drossel_request request = { .method = DROSSEL_TEXT("GET") };
+    if (limit->challenge_to == NULL || limit->challenge_to[0] != '/')
+        return;
+    struct policy_facts facts = { .method = request.method, .path = path_of(limit->challenge_to), .request = &request };
+    bool counted = !is_exempt_path(reading, facts.path);
+    for (uint32_t i = 0; i < limit->positive_count; i++)
+        counted = counted && class_holds(&reading->classes[limit->positive[i]], &facts);
+    for (uint32_t i = 0; i < limit->negative_count; i++)
+        counted = counted && !class_holds(&reading->classes[limit->negative[i]], &facts);
+    if (counted)
+        warning(reading, draft->at[KEY_CHALLENGE_TO],
+                "\"%s\" is counted by this limit, too, so that whoever is sent there is sent there again; leave it out "
+                "by `for`, or make it exempt",
+                quotable(reading->arena, (struct drossel_text){ limit->challenge_to, strlen(limit->challenge_to) }));
+}
+
 static void check_outage(struct reading *reading, const struct limit_draft *draft)
 {
     if (draft->limit->on_outage == POLICY_CLOSED && draft->store != STORE_TABLE && draft->store != STORE_REDIS_CLUSTER)
@@ -205,6 +240,8 @@ static bool stands_before(const struct reading *reading, const struct limit_draf
     const struct policy_limit *first = a->limit, *then = b->limit;
     if (a->broken || first->dry_run || first->overrides != NULL || first->action > POLICY_DROP || a->store != b->store)
         return false;
+    if (first->failures && (!then->failures || first->reset_on_success))
+        return false; /* successes pass without end, or give the whole quota again */
     if (first->cost != then->cost || first->class_cost_count + then->class_cost_count > 0)
         return false;
     return (first->doors & then->doors) == then->doors &&
@@ -266,6 +303,7 @@ static void check_limit(struct reading *reading, const struct limit_draft *draft
     check_cost(reading, draft);
     check_key(reading, draft);
     check_outage(reading, draft);
+    check_challenge(reading, draft);
     if (check_contradiction(reading, draft))
         return;
     if (draft->limit->doors == 0)

@@ -111,14 +111,12 @@ struct source_list {
 static const struct {
     const char *word;
     enum policy_source_kind kind;
-    bool named, of_account, of_token, later;
+    bool named, of_account, of_token;
 } source_words[] = {
-    { "header", POLICY_FROM_HEADER, true, true, true, false },
-    { "cookie", POLICY_FROM_COOKIE, true, true, true, false },
-    { "basic", POLICY_FROM_BASIC, false, true, false, false },
-    { "bearer", POLICY_FROM_BEARER, false, false, true, false },
-    { "form", POLICY_FROM_FORM, true, true, false, true },
-    { "json", POLICY_FROM_JSON, true, true, false, true },
+    { "header", POLICY_FROM_HEADER, true, true, true }, { "cookie", POLICY_FROM_COOKIE, true, true, true },
+    { "basic", POLICY_FROM_BASIC, false, true, false }, { "bearer", POLICY_FROM_BEARER, false, false, true },
+    { "form", POLICY_FROM_FORM, true, true, false }, /* urlencoded and multipart */
+    { "json", POLICY_FROM_JSON, true, true, false },
 };
 #define SOURCE_WORDS (sizeof(source_words) / sizeof(source_words[0]))
 
@@ -167,9 +165,6 @@ static void read_source(struct reading *reading, const struct node *node, void *
         struct drossel_text name = { named ? text.data + length + 1 : "", named ? text.size - length - 1 : 0 };
         if (named && !is_source_name(source_words[i].kind, name))
             break;
-        if (source_words[i].later)
-            not_yet(reading, node, arena_format(reading->arena, "\"%s\"", quotable(reading->arena, text)),
-                    "use header.NAME, cookie.NAME or basic, or leave it out");
         struct policy_source *source = arena_push(reading->arena, &list->sources, sizeof(*source));
         source->kind = source_words[i].kind;
         source->name = source->kind == POLICY_FROM_HEADER ? arena_text_lower(reading->arena, name) : name;
@@ -196,6 +191,11 @@ static void read_token_from(struct reading *reading, const struct node *key, voi
     policy->token_from_count = (uint32_t)list.sources.count;
 }
 
+static void read_body_cap(struct reading *reading, const struct node *key, void *into)
+{
+    read_byte_count(reading, key->value, &((struct policy *)into)->body_cap);
+}
+
 void read_client(struct reading *reading, const struct node *key, void *into)
 {
     static const struct key_row rows[] = { { "trusted", read_trusted },
@@ -204,6 +204,7 @@ void read_client(struct reading *reading, const struct node *key, void *into)
                                            { "ipv6_prefix", read_ipv6_prefix },
                                            { "account_from", read_account_from },
                                            { "token_from", read_token_from },
+                                           { "body_cap", read_body_cap },
                                            { NULL, NULL } };
     read_keys(reading, key->value, rows, into);
 }

@@ -5,7 +5,8 @@
 #include "policy/index.h"
 #include "policy/speech.h"
 
-#define NAMED_MAX 5 /* words of a list that are named; the rest is counted */
+#define NAMED_MAX 5           /* words of a list that are named; the rest is counted */
+#define STATUSES_NAMED_MAX 12 /* the same of statuses */
 
 /* What stands between the `i`th of `count` words and the one before. */
 static const char *joint(size_t i, size_t count, const char *last)
@@ -60,6 +61,47 @@ static void describe_client(const struct policy *policy, FILE *out)
         fprintf(out, "IPv6 clients are counted by their /%u.\n", policy->ipv6_prefix);
     describe_sources(out, "The account", policy->account_from, policy->account_from_count);
     describe_sources(out, "The token", policy->token_from, policy->token_from_count);
+}
+
+/* ---- failures ---- */
+
+static void describe_outcome(const struct policy_outcome *outcome, const char *what, FILE *out)
+{
+    size_t count = 0, told = 0;
+    for (size_t i = 0; i < sizeof(outcome->status) / sizeof(outcome->status[0]); i++)
+        count += (size_t)__builtin_popcountll(outcome->status[i]);
+    if (outcome->header.size > 0) {
+        fprintf(out, "A %s is an answer with the header %s: %s.\n", what, outcome->header.data, outcome->value.data);
+        return;
+    }
+    if (count == 0) {
+        fprintf(out, "No answer is a %s.\n", what);
+        return;
+    }
+    fprintf(out, "A %s is an answer of status ", what);
+    for (unsigned status = 0; status < 1024 && told < STATUSES_NAMED_MAX; status++)
+        if (outcome->status[status / 64] >> (status % 64) & 1)
+            fprintf(out, "%s%u", joint(told++, count, " or "), status);
+    if (told < count)
+        fprintf(out, " or %zu more", count - told);
+    fputs(".\n", out);
+}
+
+static void describe_failures(const struct policy *policy, FILE *out)
+{
+    bool body = false;
+    for (uint32_t i = 0; i < policy->limit_count; i++)
+        body = body || policy->limits[i].needs_body;
+    if (body)
+        fprintf(out, "The body of a request is read for the account, up to %" PRIu64 " bytes of it.\n",
+                policy->body_cap);
+    if (policy->secret.size > 0)
+        fputs("Keys are hashed with the secret of the secret file.\n", out);
+    if (!policy->has_failures)
+        return;
+    describe_outcome(&policy->failure, "failure", out);
+    describe_outcome(&policy->success, "success", out);
+    fputs("A request counts as a failure until it is answered, and for good if it never is.\n", out);
 }
 
 /* ---- exempt, answer, table ---- */
@@ -204,6 +246,10 @@ static void describe_excess(const struct policy_limit *limit, const char *who, F
         fprintf(out, "%s is held back", who);
         return;
     case POLICY_CHALLENGE:
+        if (limit->challenge_to != NULL) {
+            fprintf(out, "%s is sent to %s", who, limit->challenge_to);
+            return;
+        }
         fprintf(out, "%s goes through, and the application is told to ask for more", who);
         return;
     case POLICY_MARK:
@@ -227,12 +273,15 @@ static void describe_one_rate(const struct policy *policy, const struct policy_l
         fputs(".\n", out);
         return;
     }
-    fputs(by_cost ? " may spend " : " may be made ", out);
+    if (limit->failures)
+        fputs(by_cost ? " may spend on failures " : " may fail ", out);
+    else
+        fputs(by_cost ? " may spend " : " may be made ", out);
     describe_rate(&rate->engine, by_cost, out);
     describe_key(policy, limit, out);
     fputs("; ", out);
     snprintf(who, sizeof(who), "the %s", say_ordinal(rate->engine.capacity + 1, ordinal));
-    describe_excess(limit, by_cost ? "what goes beyond" : who, out);
+    describe_excess(limit, limit->failures ? "whatever comes after that" : by_cost ? "what goes beyond" : who, out);
     fputs(".\n", out);
 }
 
@@ -262,6 +311,20 @@ static void describe_block(const struct engine_spec *spec, FILE *out)
         fprintf(out, "  Each further time is %g times as long, up to %s, until nothing happened for %s.\n",
                 (double)spec->factor_milli / 1000, say_duration(spec->block_max_ns, most),
                 say_duration(spec->forgive_ns, forgive));
+}
+
+static void describe_hold(const struct policy_limit *limit, FILE *out)
+{
+    char time[SPEECH_BYTES];
+    if (!limit->failures)
+        return;
+    if (limit->hold_ns > 0)
+        fprintf(out, "  A request that only unanswered ones stand in the way of is held for up to %s.\n",
+                say_duration(limit->hold_ns, time));
+    else
+        fputs("  No request is held until others are answered.\n", out);
+    if (limit->reset_on_success)
+        fputs("  A success clears the failures of its key.\n", out);
 }
 
 static void describe_leaky(const struct engine_spec *spec, FILE *out)
@@ -295,6 +358,7 @@ static void describe_limit(const struct policy *policy, const struct policy_limi
         describe_one_rate(policy, limit, &policy->rates[limit->first_rate + i], out);
     describe_cost(policy, limit, out);
     describe_leaky(spec, out);
+    describe_hold(limit, out);
     describe_block(spec, out);
     if (spec->flags & ENGINE_COUNT_REFUSED)
         fputs("  Refused requests count, too.\n", out);
@@ -312,6 +376,7 @@ void policy_describe(const struct policy *policy, FILE *out)
     describe_exempt(policy->index, out);
     for (uint32_t i = 0; i < policy->class_count; i++)
         describe_class(&policy->index->classes[i], out);
+    describe_failures(policy, out);
     describe_answer(&policy->answer, out);
     describe_table(policy, out);
     if (policy->limit_count == 0)

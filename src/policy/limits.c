@@ -5,28 +5,20 @@
 
 #define NS_PER_HOUR (UINT64_C(3600) * 1000000000)
 #define NS_PER_MS UINT64_C(1000000)
+#define HOLD_DEFAULT_NS UINT64_C(2000000000)
+#define LOCATION_MAX 2048
 
 /* ---- allow and its shape ---- */
-
-const char *instead_of_failures(struct reading *reading, const struct rate_text *rate)
-{
-    char period[32];
-    policy_duration_format(rate->period_ns, period, sizeof(period));
-    return arena_format(reading->arena, "count requests instead, as `%llu per %s`", (unsigned long long)rate->count,
-                        period);
-}
 
 static void read_allow_item(struct reading *reading, const struct node *node, void *into)
 {
     struct limit_draft *draft = into;
     struct rate_text rate;
-    if (!read_rate(reading, node, &rate)) {
+    if (!read_rate(reading, node, &rate) || !accept_unit(reading, draft, &rate)) {
         draft->broken = true;
         return;
     }
-    if (rate.unit == UNIT_FAILURES)
-        not_yet(reading, node, arena_format(reading->arena, "rate \"%s\"", quotable(reading->arena, node->text)),
-                instead_of_failures(reading, &rate));
+    draft->limit->failures = rate.unit == UNIT_FAILURES;
     for (uint32_t i = 0; i < draft->rate_count; i++)
         if (draft->rate[i].count == rate.count && draft->rate[i].period_ns == rate.period_ns) {
             mistake(reading, node, "the rate \"%s\" stands here twice; leave one out",
@@ -166,34 +158,51 @@ static void read_count_refused(struct reading *reading, const struct node *key, 
         draft->spec.flags |= ENGINE_COUNT_REFUSED;
 }
 
-/* ---- what is not carried out yet, and stores ---- */
+/* ---- failures and challenges ---- */
 
 static void read_hold(struct reading *reading, const struct node *key, void *into)
 {
-    uint64_t ns;
-    (void)into;
-    if ((key->value->kind == NODE_SCALAR && text_is(key->value->text, "0")) ||
-        read_duration(reading, key->value, 0, &ns))
-        not_yet(reading, key, "`hold`", "leave it out; nothing is held without failures to count");
+    struct policy_limit *limit = ((struct limit_draft *)into)->limit;
+    if (key->value->kind == NODE_SCALAR && text_is(key->value->text, "0"))
+        limit->hold_ns = 0; /* the one time that needs no unit */
+    else
+        read_duration(reading, key->value, 0, &limit->hold_ns);
 }
 
 static void read_reset_on(struct reading *reading, const struct node *key, void *into)
 {
     static const char *const names[] = { "success", NULL };
-    (void)into;
     if (read_choice(reading, key->value, names) >= 0)
-        not_yet(reading, key, "`reset_on`",
-                "leave it out; the counter goes down with time, and `drossel reset` clears a key");
+        ((struct limit_draft *)into)->limit->reset_on_success = true;
+}
+
+/* Fit for the field Location as it is: a path, or a whole address with a host. */
+static bool is_location(struct drossel_text text)
+{
+    static const struct drossel_text begins[] = { DROSSEL_TEXT("http://"), DROSSEL_TEXT("https://") };
+    bool good = text.data[0] == '/';
+    for (size_t i = 0; i < 2; i++)
+        good = good || (text_begins(text, begins[i]) && text.size > begins[i].size && text.data[begins[i].size] != '/');
+    for (size_t i = 0; i < text.size; i++)
+        good = good && text.data[i] > ' ' && text.data[i] < 0x7F;
+    return good && text.size <= LOCATION_MAX;
 }
 
 static void read_challenge_to(struct reading *reading, const struct node *key, void *into)
 {
     struct drossel_text text;
-    (void)into;
-    if (read_text(reading, key->value, "where a challenged client is sent", &text))
-        not_yet(reading, key, "`challenge_to`",
-                "leave it out; `action: challenge` tells the application, which asks for more");
+    if (!read_text(reading, key->value, "where a challenged client is sent, as /verify", &text))
+        return;
+    if (!is_location(text))
+        mistake(reading, key->value,
+                "\"%s\" is no place to send a client to; write a path, as /verify, or an address with https:// or "
+                "http://, of up to %d characters without spaces",
+                quotable(reading->arena, text), LOCATION_MAX);
+    else
+        ((struct limit_draft *)into)->limit->challenge_to = text.data;
 }
+
+/* ---- stores and answers ---- */
 
 static void read_limit_store(struct reading *reading, const struct node *key, void *into)
 {
@@ -268,6 +277,7 @@ static void prepare(struct reading *reading, const struct node *key, struct limi
                                     .column = key->place.column,
                                     .doors = UINT32_MAX,
                                     .cost = 1,
+                                    .hold_ns = HOLD_DEFAULT_NS,
                                     .answer = &reading->policy->answer,
                                     .on_outage = reading->on_outage,
                                     .deadline_ns = reading->deadline_ns };

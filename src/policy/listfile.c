@@ -42,13 +42,17 @@ static struct drossel_text next_line(struct drossel_text *rest)
     return line;
 }
 
-bool read_list_file(struct reading *reading, struct drossel_text name, const char **why,
-                    void (*read)(struct reading *reading, const struct node *line, void *into), void *into)
+const char *path_beside_policy(struct reading *reading, struct drossel_text name)
 {
     struct drossel_text directory =
         name.size > 0 && name.data[0] == '/' ? (struct drossel_text){ "", 0 } : reading->directory;
-    const char *path =
-        arena_format(reading->arena, "%.*s%.*s", (int)directory.size, directory.data, (int)name.size, name.data);
+    return arena_format(reading->arena, "%.*s%.*s", (int)directory.size, directory.data, (int)name.size, name.data);
+}
+
+bool read_list_file(struct reading *reading, struct drossel_text name, const char **why,
+                    void (*read)(struct reading *reading, const struct node *line, void *into), void *into)
+{
+    const char *path = path_beside_policy(reading, name);
     struct drossel_text rest;
     if (!document_read(reading->arena, path, &rest, why))
         return false;

@@ -103,10 +103,10 @@ static void read_override_rate(struct reading *reading, const struct node *node,
         mistake(reading, node, "more than %d rates; write fewer", POLICY_RATES_OF_LIMIT_MAX);
         state->wrong = true;
     } else if (read_rate(reading, node, &state->rate[state->rate_count])) {
-        if (state->rate[state->rate_count].unit == UNIT_FAILURES)
-            not_yet(reading, node, arena_format(reading->arena, "rate \"%s\"", quotable(reading->arena, node->text)),
-                    instead_of_failures(reading, &state->rate[state->rate_count]));
-        state->rate_count++;
+        if (accept_unit(reading, state->draft, &state->rate[state->rate_count]))
+            state->rate_count++;
+        else
+            state->wrong = true;
     } else {
         state->wrong = true;
     }

@@ -9,6 +9,7 @@
 #include "policy/reading.h"
 
 #define NS_PER_MS UINT64_C(1000000)
+#define BODY_CAP_DEFAULT 65536
 #define TABLE_KEYS_DEFAULT (UINT64_C(1) << 20)
 #define LANGUAGE_VERSION "1"
 
@@ -22,14 +23,6 @@ static void read_version(struct reading *reading, const struct node *key, void *
                 key->value->kind == NODE_SCALAR
                     ? arena_format(reading->arena, "\"%s\"", quotable(reading->arena, key->value->text))
                     : node_kind_name(key->value));
-}
-
-static void read_secret_file(struct reading *reading, const struct node *key, void *into)
-{
-    struct drossel_text path;
-    (void)into;
-    if (read_text(reading, key->value, "the path of a file", &path))
-        not_yet(reading, key, "`secret_file`", "leave it out; keys are hashed with the table's own secret");
 }
 
 static void read_default_store(struct reading *reading, const struct node *key, void *into)
@@ -80,6 +73,8 @@ static struct policy *new_policy(struct policy_arena *arena, const char *path)
     policy->table_names = true;
     policy->client.recursive = true;
     policy->ipv6_prefix = 64;
+    policy->body_cap = BODY_CAP_DEFAULT;
+    set_default_outcomes(policy);
     policy->answer = (struct http_answer_rules){ .status = 429,
                                                  .body = HTTP_BODY_AUTO,
                                                  .reveal = HTTP_REVEAL_SIGNED_IN,
@@ -120,6 +115,8 @@ static void finish(struct reading *reading)
     policy->subject_count = (uint32_t)reading->subjects.count;
     for (uint32_t i = 0; i < policy->rate_count; i++)
         policy->has_ban = policy->has_ban || (policy->rates[i].engine.spec.flags & ENGINE_BAN) != 0;
+    for (uint32_t i = 0; i < policy->limit_count; i++)
+        policy->has_failures = policy->has_failures || policy->limits[i].failures;
     policy->index = index_build(reading);
 }
 

@@ -65,6 +65,7 @@ struct policy_limit {
     uint32_t subject;                /* index into subjects */
     uint32_t first_rate, rate_count;
     enum policy_action action;
+    const char *challenge_to;        /* with POLICY_CHALLENGE: where the client is redirected; NULL: it goes through */
     bool dry_run;
     uint32_t doors;                  /* bit 1 << enum drossel_door; all ones without `only` */
     uint64_t cost;                   /* what a request spends, if no class says otherwise */

@@ -31,9 +31,44 @@ struct engine_spec spec_of_rate(const struct limit_draft *draft, const struct ra
         spec.undelayed = 0; /* who asks for delay as the action wants the burst to be delayed */
     if (delays && !leaky)
         spec.flags |= ENGINE_QUEUE;
+    if (draft->limit->failures)
+        spec.flags |= ENGINE_REFUNDABLE;
     if (spec.algorithm != ENGINE_FIXED)
         spec.flags = (uint16_t)(spec.flags & ~ENGINE_FROM_FIRST);
     return spec;
+}
+
+/* Beyond it no layout of a sliding window with refunds admits all that is sent evenly; see engine/sliding_layout.c. */
+#define STEADY_FAILURES_MAX 1071
+
+static void check_refunds(struct reading *reading, const struct rate_text *rate, const struct engine_spec *spec)
+{
+    if (spec->algorithm == ENGINE_SLIDING && spec->flags & ENGINE_REFUNDABLE && spec->count > STEADY_FAILURES_MAX)
+        warning(reading, rate->node,
+                "of more than %d failures only the strict window is kept: who fails evenly may be refused a little "
+                "before %llu; write algorithm: bucket, or a lower number",
+                STEADY_FAILURES_MAX, (unsigned long long)rate->count);
+}
+
+bool accept_unit(struct reading *reading, const struct limit_draft *draft, const struct rate_text *rate)
+{
+    const char *text = quotable(reading->arena, rate->node->text);
+    bool failures = rate->unit == UNIT_FAILURES;
+    char period[32];
+    policy_duration_format(rate->period_ns, period, sizeof(period));
+    if (rate->unit == UNIT_ACCOUNTS || rate->unit == UNIT_ADDRESSES) {
+        not_yet(reading, rate->node, arena_format(reading->arena, "rate \"%s\"", text),
+                arena_format(reading->arena, "count failures instead, as `%llu failures per %s`",
+                             (unsigned long long)rate->count, period));
+        return false;
+    }
+    if (draft->rate_count == 0 || draft->limit->failures == failures)
+        return true;
+    mistake(reading, rate->node,
+            "rate \"%s\" counts %s, and the limit's first one %s; write `%llu %sper %s`, or a second limit", text,
+            failures ? "failures" : "requests", failures ? "requests" : "failures", (unsigned long long)rate->count,
+            failures ? "" : "failures ", period);
+    return false;
 }
 
 uint32_t add_rate(struct reading *reading, const struct limit_draft *draft, const struct rate_text *rate,
@@ -53,6 +88,7 @@ uint32_t add_rate(struct reading *reading, const struct limit_draft *draft, cons
                     POLICY_LIMITS_MAX - 1);
         return UINT32_MAX;
     }
+    check_refunds(reading, rate, &spec);
     struct policy_rate *one = arena_push(reading->arena, &reading->rates, sizeof(*one));
     *one = (struct policy_rate){ .engine = compiled,
                                  .name = name,
@@ -77,10 +113,20 @@ static const char *rate_name(struct reading *reading, const struct limit_draft *
     return arena_format(reading->arena, "%s-%s", name, period);
 }
 
-/* Keys that mean nothing without another. */
+/* False if the file's word for the action was refused. */
+static bool action_is_known(const struct limit_draft *draft)
+{
+    const struct node *node = draft->at[KEY_ACTION];
+    return node == NULL || draft->limit->action != POLICY_REFUSE ||
+           (node->kind == NODE_SCALAR && text_is(node->text, "refuse"));
+}
+
+/* Keys that mean nothing without another, or nothing together. */
 static void check_companions(struct reading *reading, struct limit_draft *draft)
 {
     const struct engine_spec *spec = &draft->spec;
+    bool failures = draft->limit->failures, rated = draft->rate_count > 0;
+    enum policy_action action = draft->limit->action;
     bool windowed = spec->algorithm == ENGINE_SLIDING || spec->algorithm == ENGINE_FIXED;
     bool blocks = draft->at[KEY_BLOCK] != NULL || draft->at[KEY_BAN] != NULL;
     const struct {
@@ -94,6 +140,14 @@ static void check_companions(struct reading *reading, struct limit_draft *draft)
         { spec->algorithm != ENGINE_LEAKY, KEY_DELAY,
           "`delay` without a leaky bucket; write algorithm: leaky, or action: delay, or leave it out" },
         { !blocks, KEY_EXTEND, "`extend` without `block` or `ban`; write how long the block is, or leave it out" },
+        { rated && !failures, KEY_HOLD,
+          "`hold` on a limit that counts no failures; write allow: N failures per T, or leave it out" },
+        { rated && !failures, KEY_RESET_ON,
+          "`reset_on` on a limit that counts no failures; write allow: N failures per T, or leave it out" },
+        { failures && action == POLICY_DELAY, KEY_ACTION,
+          "`action: delay` on a limit that counts failures, which cannot be put off; write refuse or challenge" },
+        { action != POLICY_CHALLENGE && action_is_known(draft), KEY_CHALLENGE_TO,
+          "`challenge_to` without `action: challenge`; write that, too, or leave it out" },
     };
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (draft->at[rules[i].key] == NULL || !rules[i].wrong)
@@ -103,12 +157,29 @@ static void check_companions(struct reading *reading, struct limit_draft *draft)
     }
 }
 
+/* May the key have an account that stands in the request's body? */
+static bool needs_body(const struct reading *reading, const struct policy_limit *limit)
+{
+    const struct policy *policy = reading->policy;
+    const struct policy_subject *subject = (const struct policy_subject *)reading->subjects.items + limit->subject;
+    bool account = false, body = false;
+    for (unsigned i = 0; i < subject->part_count; i++)
+        account = account || subject->part[i].kind == POLICY_BY_ACCOUNT;
+    for (uint32_t i = 0; i < policy->account_from_count; i++)
+        body = body || policy->account_from[i].kind == POLICY_FROM_FORM ||
+               policy->account_from[i].kind == POLICY_FROM_JSON;
+    return account && body;
+}
+
 void compile_limit(struct reading *reading, struct limit_draft *draft)
 {
+    struct policy_limit *limit = draft->limit;
     check_companions(reading, draft);
+    if (!limit->failures)
+        limit->hold_ns = 0;
     if (draft->broken)
         return;
-    struct policy_limit *limit = draft->limit;
+    limit->needs_body = needs_body(reading, limit);
     limit->first_rate = (uint32_t)reading->rates.count;
     for (uint32_t place = 0; place < draft->rate_count; place++) {
         if (add_rate(reading, draft, &draft->rate[place], place, rate_name(reading, draft, place)) == UINT32_MAX)

@@ -47,7 +47,7 @@ enum store_kind { STORE_TABLE = 0, STORE_REDIS, STORE_REDIS_CLUSTER, STORE_MARIA
 
 struct rate_text { /* `N [unit] per T` */
     uint64_t count, period_ns;
-    enum rate_unit { UNIT_REQUESTS = 0, UNIT_FAILURES, UNIT_COST } unit;
+    enum rate_unit { UNIT_REQUESTS = 0, UNIT_FAILURES, UNIT_COST, UNIT_ACCOUNTS, UNIT_ADDRESSES } unit;
     const struct node *node;
 };
 
@@ -121,7 +121,10 @@ bool read_text(struct reading *reading, const struct node *node, const char *wha
 bool read_flag(struct reading *reading, const struct node *node, bool *out);
 bool read_number(struct reading *reading, const struct node *node, uint64_t least, uint64_t most, uint64_t *out);
 bool read_duration(struct reading *reading, const struct node *node, uint64_t least_ns, uint64_t *out);
+/* A number of table keys: rounded up to a power of two. */
 bool read_size(struct reading *reading, const struct node *node, uint64_t *out);
+/* A number of bytes, as it is. */
+bool read_byte_count(struct reading *reading, const struct node *node, uint64_t *out);
 bool read_percent_ppm(struct reading *reading, const struct node *node, uint32_t *out);
 bool read_factor_milli(struct reading *reading, const struct node *node, uint32_t *out);
 bool read_rate(struct reading *reading, const struct node *node, struct rate_text *out);
@@ -135,6 +138,9 @@ bool text_is(struct drossel_text text, const char *word);
 bool text_begins(struct drossel_text text, struct drossel_text prefix);
 
 /* ---- listfile.c ---- */
+
+/* The path of a file that the policy names: relative to the policy, NUL-terminated. */
+const char *path_beside_policy(struct reading *reading, struct drossel_text name);
 
 /* Reads the list file that `at` names and calls `read` with a scalar node for each line.  False if it cannot be read: then
  * `*why` is set and nothing was told. */
@@ -160,7 +166,9 @@ void read_table(struct reading *reading, const struct node *key, void *into);
 void read_client(struct reading *reading, const struct node *key, void *into);
 void read_exempt(struct reading *reading, const struct node *key, void *into);
 void read_classes(struct reading *reading, const struct node *key, void *into);
+void set_default_outcomes(struct policy *policy);
 void read_outcomes(struct reading *reading, const struct node *key, void *into);
+void read_secret_file(struct reading *reading, const struct node *key, void *into);
 void read_limits(struct reading *reading, const struct node *key, void *into);
 /* Reads an `answer:` over the rules that `into` holds. */
 void read_answer(struct reading *reading, const struct node *key, void *into);
@@ -170,16 +178,16 @@ bool read_outage(struct reading *reading, const struct node *node, enum policy_o
 /* A class by name, or -1 after telling which name it could be. */
 int find_class(struct reading *reading, const struct node *node, struct drossel_text name);
 
-/* How to write a rate of failures as one of requests. */
-const char *instead_of_failures(struct reading *reading, const struct rate_text *rate);
-
 /* subject.c, block.c: keys of a limit; `into` is its draft */
 void read_for(struct reading *reading, const struct node *key, void *into);
 void read_by(struct reading *reading, const struct node *key, void *into);
 void read_block(struct reading *reading, const struct node *key, void *into);
 void read_ban(struct reading *reading, const struct node *key, void *into);
 
-/* rates.c: derives the spec of a draft, compiles its rates, and gives them names and seeds. */
+/* rates.c */
+/* Does this version count what the rate counts, and does the limit's other rates' kind agree?  False after a mistake. */
+bool accept_unit(struct reading *reading, const struct limit_draft *draft, const struct rate_text *rate);
+/* Derives the spec of a draft, compiles its rates, and gives them names and seeds. */
 void compile_limit(struct reading *reading, struct limit_draft *draft);
 /* Appends one rate of a limit (or takes an equal one of an override); UINT32_MAX after telling a mistake. */
 uint32_t add_rate(struct reading *reading, const struct limit_draft *draft, const struct rate_text *rate,

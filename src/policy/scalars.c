@@ -7,6 +7,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 #define FACTOR_MAX 1000
+#define BYTE_COUNT_MAX UINT64_C(16000000)
 
 /* ---- texts ---- */
 
@@ -162,7 +163,8 @@ bool read_factor_milli(struct reading *reading, const struct node *node, uint32_
     return true;
 }
 
-bool read_size(struct reading *reading, const struct node *node, uint64_t *out)
+/* 1 to `most`, with k, M or G behind it. */
+static bool parse_size(const struct node *node, uint64_t most, uint64_t *out)
 {
     static const char units[] = "kMG";
     struct drossel_text text = node->text;
@@ -173,14 +175,31 @@ bool read_size(struct reading *reading, const struct node *node, uint64_t *out)
         for (const char *step = units; step <= unit; step++)
             scale *= 1000;
     }
-    if (node->kind != NODE_SCALAR || !parse_number(text, &number) || number == 0 ||
-        number > (UINT64_C(1) << 32) / scale) {
+    if (node->kind != NODE_SCALAR || !parse_number(text, &number) || number == 0 || number > most / scale)
+        return false;
+    *out = number * scale;
+    return true;
+}
+
+bool read_byte_count(struct reading *reading, const struct node *node, uint64_t *out)
+{
+    if (parse_size(node, BYTE_COUNT_MAX, out))
+        return true;
+    mistake(reading, node, "%s; write a number of bytes from 1 to 16M, as 64k (k and M are powers of 1000)",
+            shown(reading, node));
+    return false;
+}
+
+bool read_size(struct reading *reading, const struct node *node, uint64_t *out)
+{
+    uint64_t number;
+    if (!parse_size(node, UINT64_C(1) << 32, &number)) {
         mistake(reading, node, "%s; write a number from 1 to 4G, as 100k, 1M or 4M (k, M and G are powers of 1000)",
                 shown(reading, node));
         return false;
     }
     uint64_t size = 64;
-    while (size < number * scale)
+    while (size < number)
         size *= 2;
     *out = size;
     return true;
@@ -291,8 +310,8 @@ static bool read_count(struct reading *reading, const struct node *node, struct 
 
 static bool read_unit(struct reading *reading, const struct node *node, struct drossel_text word, enum rate_unit *out)
 {
-    static const char *const names[] = { "requests", "failures", "cost", "per", NULL };
-    for (unsigned i = 0; i < 3; i++)
+    static const char *const names[] = { "requests", "failures", "cost", "accounts", "addresses", "per", NULL };
+    for (unsigned i = 0; i <= UNIT_ADDRESSES; i++)
         if (text_is(word, names[i])) {
             *out = (enum rate_unit)i;
             return true;

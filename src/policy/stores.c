@@ -1,4 +1,4 @@
-/* Where counters live and what counts as a failure: read and checked, and for the most part not carried out yet. */
+/* Where counters live: read and checked; only the table is carried out yet. */
 #include "policy/reading.h"
 
 #include <string.h>
@@ -79,51 +79,4 @@ bool read_outage(struct reading *reading, const struct node *node, enum policy_o
     if (choice >= 0)
         *out = (enum policy_outage)choice;
     return choice >= 0;
-}
-
-/* ---- outcomes: ---- */
-
-static void read_status(struct reading *reading, const struct node *item, void *into)
-{
-    uint64_t status;
-    (void)into;
-    read_number(reading, item, 100, 599, &status);
-}
-
-static void read_statuses(struct reading *reading, const struct node *key, void *into)
-{
-    read_items(reading, key->value, read_status, into);
-}
-
-static void read_outcome_value(struct reading *reading, const struct node *item, void *into)
-{
-    struct drossel_text text;
-    (void)into;
-    read_text(reading, item, "the header's value, as failure", &text);
-}
-
-static void read_outcome_header(struct reading *reading, const struct node *key, void *into)
-{
-    struct drossel_text name = { key->text.data + strlen("header."), key->text.size - strlen("header.") };
-    if (!is_token(name))
-        mistake(reading, key, "\"%s\" is no header's name; write one, as X-Drossel-Outcome",
-                quotable(reading->arena, name));
-    read_items(reading, key->value, read_outcome_value, into);
-}
-
-static void read_outcome(struct reading *reading, const struct node *key, void *into)
-{
-    static const struct key_row rows[] = { { "status", read_statuses },
-                                           { "header.", read_outcome_header },
-                                           { NULL, NULL } };
-    if (node_is_null(key->value))
-        mistake(reading, key->value, "nothing; write { status: [401, 403] } or { header.NAME: VALUE }");
-    read_keys(reading, key->value, rows, into);
-}
-
-void read_outcomes(struct reading *reading, const struct node *key, void *into)
-{
-    static const struct key_row rows[] = { { "failure", read_outcome }, { "success", read_outcome }, { NULL, NULL } };
-    not_yet(reading, key, "`outcomes`", "leave the section out, and let limits count requests");
-    read_keys(reading, key->value, rows, into);
 }

@@ -14,7 +14,8 @@ static char *described(const struct policy *policy)
 
 static const char *const head =
     "version: 1\nclasses: { static: { path_ends: [.css, .js] }, login: { method: POST, path: /login } }\n"
-    "client: { token_from: header.X-Key, trusted: 127.0.0.1, address_from: CF-Connecting-IP }\n";
+    "client: { token_from: header.X-Key, trusted: 127.0.0.1, address_from: CF-Connecting-IP,\n"
+    "  account_from: [form.mail, json.user.mail] }\n";
 
 static const struct {
     const char *limits, *sentence;
@@ -51,6 +52,31 @@ static const struct {
       "  Who exceeds it is banned: every limit refuses the address for 5 min, anew with each request meanwhile.\n" },
     { "{ a: { by: address, allow: 5 per 1m, dry_run: true, overrides: { 10.0.0.1: unlimited } } }",
       "  1 named key has other limits.\n  This is a dry run: it counts, logs and marks, and refuses nobody.\n" },
+    { "{ a: { for: login, by: [account, address], allow: 5 failures per 15m } }",
+      "\na: a request that is `login` may fail 5 times in any 15 min by one account and address; whatever comes after "
+      "that gets a 429 with Retry-After.\n"
+      "  A request that only unanswered ones stand in the way of is held for up to 2 s.\n" },
+    { "{ a: { by: address, allow: 5 failures per 15m } }",
+      "A failure is an answer of status 400, 401, 403 or 422.\nA success is an answer of status 200, 201, 204, 302 or "
+      "303.\nA request counts as a failure until it is answered, and for good if it never is.\n" },
+    { "{ a: { by: address, allow: 5 failures per 15m } }\noutcomes: { failure: { header.X-O: bad }, success: { status: "
+      "200 } }",
+      "A failure is an answer with the header x-o: bad.\nA success is an answer of status 200.\n" },
+    { "{ a: { by: account, allow: 5 failures per 15m, hold: 0, reset_on: success, block: 15m } }",
+      "  No request is held until others are answered.\n  A success clears the failures of its key.\n  Who exceeds it "
+      "is "
+      "refused by this limit for 15 min.\n" },
+    { "{ a: { by: site, allow: 200 failures per 10m, action: challenge } }",
+      "may fail 200 times in any 10 min by everybody together; whatever comes after that goes through, and the "
+      "application is told to ask for more.\n" },
+    { "{ a: { by: site, allow: 20 failures per 1h, action: challenge, challenge_to: /verify, cost: 2 } }",
+      "may spend on failures 20 units in any 1 h by everybody together; whatever comes after that is sent to "
+      "/verify.\n" },
+    { "{ a: { by: account, allow: 50 per 1m } }",
+      "The account is taken from the form field mail, else from the JSON value user.mail.\n" },
+    { "{ a: { by: account, allow: 50 per 1m } }",
+      "The body of a request is read for the account, up to 65536 bytes of it.\n" },
+    { "{}\nsecret_file: secret", "Keys are hashed with the secret of the secret file.\n" },
     { "{ a: { by: address, allow: 50 per 1m, cost: { login: 20 }, only: [nginx, php] } }",
       "  A request costs 1, 20 if it is `login`.\n  It applies at nginx and php only.\n" },
 };
@@ -58,6 +84,7 @@ static const struct {
 static void sentences_say_what_the_policy_does(void **state)
 {
     (void)state;
+    write_text("secret", "0123456789abcdef");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char yaml[1000];
         snprintf(yaml, sizeof(yaml), "%slimits: %s\n", head, cases[i].limits);

@@ -7,6 +7,11 @@
 #define CLASS(conditions)                                                                                              \
     HEAD "classes: { c: { " conditions " } }\nlimits: { a: { for: c, by: address, allow: 1 per 1s } }\n"
 
+#define PLACE                                                                                                          \
+    " to send a client to; write a path, as /verify, or an address with https:// or http://, of up to 2048 "           \
+    "characters "                                                                                                      \
+    "without spaces\n"
+
 struct mistake_case {
     const char *name, *yaml, *mistakes;
 };
@@ -105,27 +110,47 @@ static const struct mistake_case section_cases[] = {
       "p.yaml:2:41: unknown source \"baisc\"; did you mean \"basic\"?\n"
       "p.yaml:2:62: \"header.a b\" is no source of a token; write header.NAME, cookie.NAME or bearer\n"
       "p.yaml:2:74: \"basic\" is no source of a token; write header.NAME, cookie.NAME or bearer\n" },
-    { "sources of bodies", HEAD "client: { account_from: [form.email, json.user.email, json.a..b] }\n",
-      "p.yaml:2:26: \"form.email\": not carried out by this version yet; use header.NAME, cookie.NAME or basic, or "
-      "leave it "
-      "out\n"
-      "p.yaml:2:38: \"json.user.email\": not carried out by this version yet; use header.NAME, cookie.NAME or basic, "
-      "or leave "
-      "it out\n"
+    { "sources of bodies", HEAD "client: { account_from: [form.email, json.user.email, json.a..b, form] }\n",
       "p.yaml:2:55: \"json.a..b\" is no source of an account; write header.NAME, cookie.NAME, basic, form.FIELD or "
-      "json.PATH\n" },
+      "json.PATH\n"
+      "p.yaml:2:66: unknown source \"form\"; did you mean \"form.NAME\"?\n" },
+    { "bytes of a body", HEAD "client: { account_from: form.a, body_cap: 0k }\n",
+      "p.yaml:2:43: \"0k\"; write a number of bytes from 1 to 16M, as 64k (k and M are powers of 1000)\n" },
+    { "too many bytes of a body", HEAD "client: { account_from: form.a, body_cap: 17M }\n",
+      "p.yaml:2:43: \"17M\"; write a number of bytes from 1 to 16M, as 64k (k and M are powers of 1000)\n" },
     { "method that is none", HEAD "exempt: { methods: [\"GET /\"] }\n",
       "p.yaml:2:21: \"GET /\" is no method; write one, as OPTIONS\n" },
     { "outcomes", HEAD "outcomes: { failure: { status: [401, 42], header.X Y: no }, sucess: { } }\n",
-      "p.yaml:2:1: `outcomes`: not carried out by this version yet; leave the section out, and let limits count "
-      "requests\n"
       "p.yaml:2:38: \"42\"; write a whole number from 100 to 599\n"
       "p.yaml:2:43: \"X Y\" is no header's name; write one, as X-Drossel-Outcome\n"
+      "p.yaml:2:43: a header besides `status`; an outcome is told by one of them, leave one out\n"
       "p.yaml:2:61: unknown key \"sucess\"; did you mean \"success\"?\n" },
-    { "secret file", HEAD "secret_file: /etc/secret\n",
-      "p.yaml:2:1: `secret_file`: not carried out by this version yet; leave it out; keys are hashed with the table's "
-      "own "
-      "secret\n" },
+    { "an answer that is both",
+      HEAD "outcomes:\n  success: { status: [200, 401] }\n  failure: { status: [401, 403] }\n",
+      "p.yaml:3:28: status 401 is a failure, too, by line 4; an answer is one of the two, leave it out here or "
+      "there\n" },
+    { "a header that is both",
+      HEAD "outcomes:\n  failure: { header.X-Outcome: Bad }\n  success: { header.x-outcome: bad }\n",
+      "p.yaml:4:14: this header and value are a failure, too, by line 3; write another value for a success\n" },
+    { "outcomes of nothing", HEAD "outcomes: { failure: , success: {} }\n",
+      "p.yaml:2:22: nothing; write { status: [401, 403] } or { header.NAME: VALUE }\n"
+      "p.yaml:2:33: an empty map; write { status: [401, 403] } or { header.NAME: VALUE }\n" },
+    { "outcomes of too much",
+      HEAD "outcomes: { failure: { header.A: [x, y], header.B: z }, success: { status: 2xx, stauts: 200 } }\n",
+      "p.yaml:2:34: a list; write the header's value, as failure\n"
+      "p.yaml:2:42: a second header; one header tells an outcome, leave the other out\n"
+      "p.yaml:2:76: \"2xx\"; write a whole number from 100 to 599\n"
+      "p.yaml:2:81: unknown key \"stauts\"; did you mean \"status\"?\n" },
+    { "secret file", HEAD "secret_file: /none/secret\n",
+      "p.yaml:2:14: secret file \"/none/secret\" cannot be read (No such file or directory); name a file that is there "
+      "and readable, relative to the policy; `head -c 32 /dev/urandom` makes a secret\n" },
+    { "a folder of secrets", HEAD "secret_file: /tmp\n",
+      "p.yaml:2:14: secret file \"/tmp\" cannot be read (Is a directory); name a file that is there and readable, "
+      "relative to the policy; `head -c 32 /dev/urandom` makes a secret\n" },
+    { "a secret without end", HEAD "secret_file: /dev/zero\n",
+      "p.yaml:2:14: secret file \"/dev/zero\" has too many bytes; write 16 to 4096 bytes, as `head -c 32 /dev/urandom` "
+      "does\n" },
+    { "a secret that is a list", HEAD "secret_file: [a]\n", "p.yaml:2:14: a list; write the path of a file\n" },
     { "stores", HEAD "store: redis://\n",
       "p.yaml:2:8: store \"redis://\" is not complete; write redis://HOST:PORT/NUMBER\n"
       "p.yaml:2:8: store \"redis://\": not carried out by this version yet; use `store: table`, this machine's shared "
@@ -238,22 +263,61 @@ static const struct mistake_case limit_cases[] = {
       "p.yaml:2:87: \"on\"; write true or false\n" },
     { "cost", ONE("cost: { x: 1 }"), "p.yaml:2:55: unknown class \"x\"; define it under `classes`\n" },
     { "negative cost", ONE("cost: -1"), "p.yaml:2:53: \"-1\"; write a whole number from 0 to 100000000\n" },
-    { "not yet", ONE("hold: 2s, reset_on: success, consistency: synced, challenge_to: /captcha"),
-      "p.yaml:2:47: `hold`: not carried out by this version yet; leave it out; nothing is held without failures to "
-      "count\n"
-      "p.yaml:2:57: `reset_on`: not carried out by this version yet; leave it out; the counter goes down with time, "
-      "and "
-      "`drossel reset` clears a key\n"
-      "p.yaml:2:89: \"synced\": not carried out by this version yet; use `consistency: exact`, or leave it out\n"
-      "p.yaml:2:97: `challenge_to`: not carried out by this version yet; leave it out; `action: challenge` tells the "
-      "application, which asks for more\n" },
-    { "not yet, and wrong inside", ONE("hold: soon, reset_on: sucess"),
-      "p.yaml:2:53: time \"soon\": no number before the unit; write a number with ms, s, m, h or d, as 10s\n"
-      "p.yaml:2:69: unknown value \"sucess\"; did you mean \"success\"?\n" },
-    { "failures", HEAD "limits: { a: { by: address, allow: [5 failures per 15m, 20 requests per 1h] } }\n",
-      "p.yaml:2:37: rate \"5 failures per 15m\": not carried out by this version yet; count requests instead, as `5 "
-      "per "
-      "15m`\n" },
+    { "not yet", ONE("consistency: synced"),
+      "p.yaml:2:60: \"synced\": not carried out by this version yet; use `consistency: exact`, or leave it out\n" },
+    { "distinct counting",
+      HEAD
+      "limits:\n  a: { by: address, allow: 10 accounts per 1h }\n"
+      "  b: { by: account, allow: [20 addresses per 1h, 5 failures per 1h], overrides: { x: 9 addresses per 1h } }\n"
+      "  c: { by: address, allow: 10 acounts per 1h }\n",
+      "p.yaml:3:28: rate \"10 accounts per 1h\": not carried out by this version yet; count failures instead, as `10 "
+      "failures per 1h`\n"
+      "p.yaml:4:29: rate \"20 addresses per 1h\": not carried out by this version yet; count failures instead, as `20 "
+      "failures per 1h`\n"
+      "p.yaml:4:86: rate \"9 addresses per 1h\": not carried out by this version yet; count failures instead, as `9 "
+      "failures per 1h`\n"
+      "p.yaml:5:28: rate \"10 acounts per 1h\": unknown word \"acounts\"; did you mean \"accounts\"?\n" },
+    { "what only failures have", ONE("hold: 0, reset_on: success, challenge_to: /captcha"),
+      "p.yaml:2:53: `hold` on a limit that counts no failures; write allow: N failures per T, or leave it out\n"
+      "p.yaml:2:66: `reset_on` on a limit that counts no failures; write allow: N failures per T, or leave it out\n"
+      "p.yaml:2:89: `challenge_to` without `action: challenge`; write that, too, or leave it out\n" },
+    { "companions of a rate that is none",
+      HEAD "limits: { a: { by: address, allow: 5, hold: 1s, reset_on: success } }\n",
+      "p.yaml:2:36: rate \"5\": no rate; write N [requests|failures|cost] per T, as 50 per 10s\n" },
+    { "companions of an action that is none", ONE("action: chalenge, challenge_to: /captcha"),
+      "p.yaml:2:55: unknown value \"chalenge\"; did you mean \"challenge\"?\n" },
+    { "failures, and wrong inside",
+      HEAD "limits: { a: { by: address, allow: 5 failures per 15m, hold: 2, reset_on: sucess, action: delay } }\n",
+      "p.yaml:2:62: time \"2\": no unit; write ms, s, m, h or d behind the number, as 10s\n"
+      "p.yaml:2:75: unknown value \"sucess\"; did you mean \"success\"?\n"
+      "p.yaml:2:91: `action: delay` on a limit that counts failures, which cannot be put off; write refuse or "
+      "challenge\n" },
+    { "failures and requests", HEAD "limits: { a: { by: address, allow: [5 failures per 15m, 20 requests per 1h] } }\n",
+      "p.yaml:2:57: rate \"20 requests per 1h\" counts requests, and the limit's first one failures; write `20 "
+      "failures "
+      "per 1h`, or a second limit\n" },
+    { "requests and failures in overrides",
+      HEAD "limits: { a: { by: address, allow: 5 per 15m, overrides: { 10.0.0.1: 9 failures per 1h } },\n"
+           "  b: { by: address, allow: 5 failures per 15m, overrides: { 10.0.0.1: [9 cost per 1h, 8 per 1m] } } }\n",
+      "p.yaml:2:70: rate \"9 failures per 1h\" counts failures, and the limit's first one requests; write `9 per 1h`, "
+      "or "
+      "a second limit\n"
+      "p.yaml:3:72: rate \"9 cost per 1h\" counts requests, and the limit's first one failures; write `9 failures per "
+      "1h`, or a second limit\n"
+      "p.yaml:3:87: rate \"8 per 1m\" counts requests, and the limit's first one failures; write `8 failures per 1m`, "
+      "or "
+      "a second limit\n" },
+    { "places to send a client to",
+      HEAD "limits:\n  a: { by: address, allow: 5 per 15m, action: challenge, challenge_to: verify }\n"
+           "  b: { by: address, allow: 5 per 15m, action: challenge, challenge_to: \"/a b\" }\n"
+           "  c: { by: address, allow: 5 per 15m, action: challenge, challenge_to: \"https:///x\" }\n"
+           "  d: { by: address, allow: 5 per 15m, action: challenge, challenge_to: \"/a\\r\\nSet-Cookie:x\" }\n"
+           "  e: { by: address, allow: 5 per 15m, action: challenge, challenge_to: javascript:x }\n",
+      "p.yaml:3:72: \"verify\" is no place" PLACE "p.yaml:4:72: \"/a b\" is no place" PLACE
+      "p.yaml:5:72: \"https:///x\" is no place" PLACE
+      "p.yaml:6:72: \"/a??Set-Cookie:x\" has control characters in it; write where a challenged client is sent, as "
+      "/verify without them\n"
+      "p.yaml:7:72: \"javascript:x\" is no place" PLACE },
     { "overrides", ONE("overrides: { 10.0.0.1/8: unlimited, 10.0.0.2: much, 10.0.0.3: [unlimited, 1 per 1s] }"),
       "p.yaml:2:60: \"10.0.0.1/8\" has bits set behind its prefix; write 10.0.0.0/8 for the network, or 10.0.0.1 for "
       "the one "

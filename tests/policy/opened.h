@@ -29,7 +29,7 @@ static inline int enter_folder(void **state)
 
 static inline int leave_folder(void **state)
 {
-    static const char *const files[] = { "p.yaml", "a.lst", "b.lst", "o.lst" };
+    static const char *const files[] = { "p.yaml", "a.lst", "b.lst", "o.lst", "secret" };
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         unlink(files[i]);
     return chdir("/") != 0 || rmdir(*state) != 0 ? -1 : 0;

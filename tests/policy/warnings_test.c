@@ -77,6 +77,38 @@ static const struct warning_case limit_cases[] = {
       "p.yaml:2:59: warning: override of \"partner\" never applies: no part of this limit's key can be it; write an "
       "address or a "
       "network\n" },
+    { "many failures", ONE("allow: 1072 failures per 1h"),
+      "p.yaml:2:36: warning: of more than 1071 failures only the strict window is kept: who fails evenly may be "
+      "refused "
+      "a little before 1072; write algorithm: bucket, or a lower number\n" },
+    { "as many failures as are counted evenly", ONE("allow: 1071 failures per 1h"), NULL },
+    { "many failures in a bucket", ONE("allow: 1072 failures per 1h, algorithm: bucket"), NULL },
+    { "many requests", ONE("allow: 1072 per 1h"), NULL },
+    { "many failures of a named key", ONE("allow: 5 failures per 1h, overrides: { 10.0.0.1: 2000 failures per 1h }"),
+      "p.yaml:2:78: warning: of more than 1071 failures only the strict window is kept: who fails evenly may be "
+      "refused "
+      "a little before 2000; write algorithm: bucket, or a lower number\n" },
+    { "a challenge that leads to itself", ONE("allow: 5 per 1h, action: challenge, challenge_to: \"/verify?a\""),
+      "p.yaml:2:79: warning: \"/verify?a\" is counted by this limit, too, so that whoever is sent there is sent there "
+      "again; leave it out by `for`, or make it exempt\n" },
+    { "a challenge of a class that its place is in",
+      HEAD "classes: { c: { path_begins: /a } }\n"
+           "limits: { a: { for: c, by: address, allow: 5 per 1h, action: challenge, challenge_to: /a/verify } }\n",
+      "p.yaml:3:87: warning: \"/a/verify\" is counted by this limit, too, so that whoever is sent there is sent there "
+      "again; leave it out by `for`, or make it exempt\n" },
+    { "a challenge of another method",
+      HEAD "classes: { c: { path_begins: /a, method: POST } }\n"
+           "limits: { a: { for: c, by: address, allow: 5 per 1h, action: challenge, challenge_to: /a/verify } }\n",
+      NULL },
+    { "a challenge whose place is left out",
+      HEAD "classes: { c: { path: /verify } }\n"
+           "limits: { a: { for: not c, by: address, allow: 5 per 1h, action: challenge, challenge_to: /verify } }\n",
+      NULL },
+    { "a challenge whose place is exempt",
+      HEAD "exempt: { paths: /ver }\n"
+           "limits: { a: { by: address, allow: 5 per 1h, action: challenge, challenge_to: /verify } }\n",
+      NULL },
+    { "a challenge elsewhere", ONE("allow: 5 per 1h, action: challenge, challenge_to: https://id.example/"), NULL },
     { "a dry run", ONE("allow: 1 per 1s, dry_run: true"), NULL },
     { "no limits", HEAD,
       "p.yaml:1:1: warning: no limits: nothing is counted and nobody refused; write one under `limits`\n" },
@@ -111,6 +143,20 @@ static const struct warning_case shadow_cases[] = {
       HEAD SHORT ", overrides: { 10.0.0.1: unlimited } }, l: { by: address, allow: 1000 per 100s } }\n", NULL },
     { "another cost", HEAD SHORT " }, l: { by: address, allow: 1000 per 100s, cost: 5 } }\n", NULL },
     { "other doors before", HEAD SHORT ", only: nginx }, l: { by: address, allow: 1000 per 100s } }\n", NULL },
+    { "failures before, which successes pass",
+      HEAD "limits: { s: { by: address, allow: 50 failures per 10s }, l: { by: address, allow: 1000 per 100s } }\n",
+      NULL },
+    { "failures behind", HEAD SHORT " }, l: { by: address, allow: 1000 failures per 100s } }\n", SHADOW("75") },
+    { "failures before failures",
+      HEAD "limits: { s: { by: address, allow: 9 failures per 9s }, l: { by: address, allow: 99 failures per 90s } }\n",
+      "p.yaml:2:82: warning: the limit can never fire: 9 failures per 9s of \"s\" lets at most 90 through in 90s; "
+      "allow "
+      "less than that here, or leave it out\n" },
+    { "failures before failures, which a success forgives",
+      HEAD "client: { account_from: basic }\n"
+           "limits: { s: { by: account, allow: 9 failures per 9s, reset_on: success },\n"
+           "  l: { by: account, allow: 99 failures per 90s } }\n",
+      NULL },
     { "refused ones count", HEAD SHORT " }, l: { by: address, allow: 1000 per 100s, count_refused: true } }\n", NULL },
     { "fixed windows let twice as much through",
       HEAD SHORT ", algorithm: fixed }, l: { by: address, allow: 550 per 100s } }\n", NULL },
@@ -215,6 +261,23 @@ static const struct warning_case section_cases[] = {
       "p.yaml:4:11: warning: limit \"a\" refuses everybody while its store is down, and that store is one node; use "
       "redis+cluster://, or on_outage: local\n" },
     { "a cluster", HEAD "store: redis+cluster://h,i\non_outage: closed\n" LIMIT, NULL },
+    { "outcomes of nothing counted", HEAD "outcomes: { failure: { status: 401 } }\n" LIMIT,
+      "p.yaml:2:1: warning: no limit counts failures, so that outcomes count for nothing; write allow: N failures per "
+      "T, "
+      "or leave them out\n" },
+    { "outcomes of failures",
+      HEAD "outcomes: { failure: { status: 401 } }\nlimits: { a: { by: address, allow: 1 failures per 1s } }\n", NULL },
+    { "a status twice",
+      HEAD "outcomes: { failure: { status: [401, 401] } }\nlimits: { a: { by: address, allow: 1 failures per 1s } }\n",
+      "p.yaml:2:38: warning: status 401 stands here twice; once is enough\n" },
+    { "a cap of bodies that are not read", HEAD "client: { account_from: basic, body_cap: 1k }\n" LIMIT,
+      "p.yaml:2:42: warning: no body is read, as no account is taken from one; name form.FIELD or json.PATH in "
+      "account_from, or leave it out\n" },
+    { "a cap of bodies that are", HEAD "client: { account_from: json.a, body_cap: 1k }\n" LIMIT, NULL },
+    { "success of an account",
+      HEAD "client: { account_from: basic }\n"
+           "limits: { a: { by: [account, address], allow: 1 failures per 1s, reset_on: success } }\n",
+      NULL },
     { "success of a stranger", HEAD "limits: { a: { by: address, allow: 1 failures per 1s, reset_on: success } }\n",
       "p.yaml:2:65: warning: whoever has one right password clears the failures of all accounts tried from his "
       "address; add "
