@@ -11,7 +11,7 @@
  *     drossel_address_parse("203.0.113.7", 11, &request.peer);
  *     struct drossel_decision decision;
  *     if (drossel_check(limiter, &request, &decision) == DROSSEL_OK && decision.verdict == DROSSEL_REFUSE)
- *         ...answer 429, Retry-After: decision.wait_ns in seconds, rounded up...
+ *         ...send what drossel_answer_format says: 429, Retry-After, a body...
  *
  * Guarantees.  A limit `N per T` (sliding) never admits more than N requests of one key in any window of
  * length T, whatever the pattern of arrival and however many processes share the table.  A request refused by
@@ -26,7 +26,7 @@
  *
  * Memory.  drossel_check, drossel_check_batch and drossel_settle allocate nothing for up to 64 charges.
  *
- * Errors.  Functions return enum drossel_result; outputs stay untouched on failure.  The library never exits,
+ * Errors.  Functions return enum drossel_result; outputs stay untouched on failure (of a batch: those not reached).  The library never exits,
  * never aborts, and writes to no file descriptor but the table's.
  */
 #ifndef DROSSEL_H
@@ -146,7 +146,8 @@ struct drossel_quota {
     uint64_t count;          /* N */
     uint64_t window_ns;      /* T */
     uint64_t remaining;      /* admitted at once from here on */
-    uint64_t more_ns;        /* until one more than `remaining` would be admitted; 0 when full */
+    uint64_t more_ns;        /* until one more than `remaining` would be admitted; 0 when full.  Violated or blocked:
+                                until this request would be; DROSSEL_NEVER: never */
     bool violated;           /* it refused this request */
 };
 
@@ -178,17 +179,17 @@ struct drossel_ticket {
 struct drossel_decision {
     enum drossel_verdict verdict;
     uint16_t status;              /* what the client gets: 429 or the policy's; 0 for drop; 200 when it goes through */
-    bool signed_in;               /* a token was there: for `reveal: signed-in` */
+    bool signed_in;               /* refused, and a token was there: for `reveal: signed-in` */
     bool exempt;                  /* neither counted nor refused */
     bool banned;                  /* refused by a ban of the address */
-    bool blocked;                 /* refused by a running block: nothing was written */
+    bool blocked;                 /* refused by a running block or ban: nothing was written, but by `extend` */
     bool started_block;           /* this refusal started a block or ban */
     bool untrusted;               /* refused (403) because it did not come through a trusted proxy */
     bool missing_forward;         /* came from a trusted proxy but without a usable address: counted as the proxy */
     uint32_t limit;               /* index of the limit that decided; UINT32_MAX for none */
     const char *limit_name;       /* its name, or NULL */
     uint64_t remaining;           /* of that limit */
-    uint64_t used;                /* of that limit: charges in its window, this one included if admitted */
+    uint64_t used;                /* of that limit: charges in its window, this request's included if admitted */
     uint64_t wait_ns;             /* refused: until this request would be admitted; DROSSEL_NEVER: never */
     uint64_t delay_ns;            /* delayed: how long */
     uint64_t subject_hash;        /* of the deciding key: spreads Retry-After without a random state */
@@ -197,7 +198,8 @@ struct drossel_decision {
     uint32_t quota_count;
     enum drossel_verdict dry_run_verdict;   /* the strictest verdict that a dry run suppressed */
     uint64_t dry_run_wait_ns;               /* the longest wait among them */
-    /* Of the limit that was the strictest of them, if dry_run_verdict is not DROSSEL_ALLOW: */
+    /* Of the limit that was the strictest of them (of equals the one with the longest wait), if dry_run_verdict is not
+     * DROSSEL_ALLOW: */
     uint32_t dry_run_limit;                 /* its index */
     const char *dry_run_limit_name;
     uint64_t dry_run_used;                  /* charges in its window */
@@ -224,23 +226,28 @@ DROSSEL_API DROSSEL_MUST_CHECK enum drossel_result
 drossel_open(struct drossel **limiter, const char *policy_path, const struct drossel_options *options,
              struct drossel_error *why);
 
-/* Reads the policy anew and swaps it in; counters are kept.  On failure the old policy stays in force. */
+/* Reads the policy anew and swaps it in; counters are kept.  On failure the old policy stays in force.  The table stays the
+ * one that was opened, whatever the policy now says of it, unless it was lost: then it is opened anew. */
 DROSSEL_API DROSSEL_MUST_CHECK enum drossel_result
 drossel_reload(struct drossel *limiter, struct drossel_error *why);
 
 /* Releases the policy and the mapping; the table itself stays.  NULL is allowed. */
 DROSSEL_API void drossel_close(struct drossel *limiter);
 
+/* Was the table's file cut off under us?  Then counting goes on, alone and from nothing, in this process's memory: nobody
+ * crashes, and drossel_check goes on deciding.  Say so to a person; once the file is removed, drossel_reload makes it anew. */
+DROSSEL_API bool drossel_is_lost(const struct drossel *limiter);
+
 /* The table's clock, ns. */
 DROSSEL_API uint64_t drossel_now(const struct drossel *limiter);
 
-/* Decides one request and charges the limits that match, all or nothing. DROSSEL_INVALID: a NULL argument;
- * DROSSEL_TABLE: the table was lost (its file shrunk); DROSSEL_NO_MEMORY: over 64 charges and no memory for them. */
+/* Decides one request and charges the limits that match, all or nothing.  DROSSEL_INVALID: a NULL argument or an unknown
+ * door; DROSSEL_NO_MEMORY: over 64 charges and no memory for them.  Nothing is charged then. */
 DROSSEL_API DROSSEL_MUST_CHECK enum drossel_result
 drossel_check(struct drossel *limiter, const struct drossel_request *request, struct drossel_decision *decision);
 
 /* The same for `count` requests in their order, fetching ahead: for loops that have many at hand, this hides the cost
- * of memory that is not in a cache.  Decisions as by drossel_check on each in turn. */
+ * of memory that is not in a cache.  Decisions as by drossel_check on each in turn; the first failure ends it. */
 DROSSEL_API DROSSEL_MUST_CHECK enum drossel_result
 drossel_check_batch(struct drossel *limiter, const struct drossel_request *requests, size_t count,
                     struct drossel_decision *decisions);
@@ -254,9 +261,32 @@ drossel_settle(struct drossel *limiter, const struct drossel_ticket *ticket, enu
 DROSSEL_API enum drossel_outcome drossel_outcome_of(const struct drossel *limiter, int status,
                                                     const struct drossel_header *headers, size_t header_count);
 
+#define DROSSEL_ANSWER_HEADERS 12
+#define DROSSEL_ANSWER_BYTES 8192
+
+/* What a refused client is told.  Texts point into `buffer` or to static memory: the answer is not to be copied. */
+struct drossel_answer {
+    uint16_t status;                  /* 429, or what the policy says */
+    uint32_t retry_after_s;           /* with jitter, rounded up; 0: waiting does not help, and no Retry-After is sent */
+    const char *content_type;         /* NULL: no body */
+    struct drossel_text body;         /* to a HEAD request it is not sent */
+    size_t header_count;
+    struct drossel_header header[DROSSEL_ANSWER_HEADERS];   /* Retry-After, Cache-Control, RateLimit; no Content-Type */
+    char buffer[DROSSEL_ANSWER_BYTES];
+};
+
+/* The answer to a decision of DROSSEL_REFUSE, as the policy's `answer` wants it, the body by the request's Accept field
+ * (size 0: none).  `unix_now_s`: the wall clock in seconds, for jitter and dates.  Call it before the next drossel_reload.
+ * DROSSEL_INVALID: a NULL argument, or a decision that refuses nothing. */
+DROSSEL_API DROSSEL_MUST_CHECK enum drossel_result
+drossel_answer_format(const struct drossel *limiter, const struct drossel_decision *decision, struct drossel_text accept,
+                      uint64_t unix_now_s, struct drossel_answer *answer);
+
 /* Decodes %XX, resolves `.` and `..`, merges slashes and cuts the query string, as nginx does for $uri, so that
- * one page has one name.  `out` holds `cap` bytes, at least path.size (at least 1); returns the length written.
- * A path that does not begin with `/` is returned as it is, cut at `?`. */
+ * one page has one name.  Where nginx refuses a path this goes on: an escape that it refuses (`%zz`, `%00`) stays as it is
+ * written, and `..` beyond the root stays at the root.  Of an absolute form, `http://host/path`, it takes the path.
+ * `out` holds `cap` bytes, at least path.size (at least 1); returns the length written.  Any other path that does not
+ * begin with `/` is returned as it is, cut at `?`. */
 DROSSEL_API size_t drossel_path_normalise(struct drossel_text path, char *out, size_t cap);
 
 /* ---- the client's side of the contract ---- */

@@ -1,6 +1,7 @@
 /* The public library: a policy and its table behind one handle (drossel.h). */
 #include "drossel.h"
 
+#include "http/answer.h"
 #include "limiter.h"
 
 #include <stdio.h>
@@ -23,11 +24,12 @@ static void say(struct drossel_error *why, const char *text)
         snprintf(why->text, sizeof why->text, "%s", text);
 }
 
-/* Opens the policy; its mistakes go to `why` without the last newline. */
-static struct policy *load(const char *path, struct drossel_error *why)
+/* Opens the policy; its mistakes go to `why` without the last newline, and into `result` what failed. */
+static struct policy *load(const char *path, enum drossel_result *result, struct drossel_error *why)
 {
     char *mistakes = NULL;
     struct policy *policy = policy_open(path, &mistakes, NULL);
+    *result = mistakes != NULL ? DROSSEL_POLICY : DROSSEL_NO_MEMORY;
     if (policy == NULL && why != NULL) {
         say(why, mistakes != NULL ? mistakes : "no memory to read the policy; free some");
         size_t size = strlen(why->text);
@@ -76,8 +78,7 @@ enum drossel_result drossel_open(struct drossel **limiter, const char *policy_pa
         opened->table_path = strdup(opened->options.table_path);
     if (opened->policy_path == NULL || (opened->options.table_path != NULL && opened->table_path == NULL))
         goto fail;
-    result = DROSSEL_POLICY;
-    opened->policy = load(policy_path, why);
+    opened->policy = load(policy_path, &result, why);
     if (opened->policy == NULL)
         goto close;
     result = DROSSEL_TABLE;
@@ -99,20 +100,29 @@ enum drossel_result drossel_reload(struct drossel *limiter, struct drossel_error
 {
     if (limiter == NULL)
         return DROSSEL_INVALID;
-    struct policy *policy = load(limiter->policy_path, why);
+    enum drossel_result result;
+    struct policy *policy = load(limiter->policy_path, &result, why);
     if (policy == NULL)
-        return DROSSEL_POLICY;
+        return result;
     char error[1024] = "";
-    struct limiter *fresh = limiter_open(policy, limiter->table, error, sizeof error);
+    struct table *table = limiter->table;
+    if (table_is_lost(table))
+        table = open_table(limiter, policy, error, sizeof error);
+    struct limiter *fresh = table == NULL ? NULL : limiter_open(policy, table, error, sizeof error);
     if (fresh == NULL) {
         say(why, error);
+        if (table != limiter->table)
+            table_close(table);
         policy_close(policy);
         return DROSSEL_TABLE;
     }
     limiter_close(limiter->limiter);
     policy_close(limiter->policy);
+    if (table != limiter->table)
+        table_close(limiter->table);
     limiter->limiter = fresh;
     limiter->policy = policy;
+    limiter->table = table;
     return DROSSEL_OK;
 }
 
@@ -128,15 +138,25 @@ void drossel_close(struct drossel *limiter)
     free(limiter);
 }
 
+bool drossel_is_lost(const struct drossel *limiter)
+{
+    return limiter != NULL && table_is_lost(limiter->table);
+}
+
 uint64_t drossel_now(const struct drossel *limiter)
 {
     return limiter == NULL ? 0 : table_now(limiter->table);
 }
 
+static bool is_known_door(const struct drossel_request *request)
+{
+    return (unsigned)request->door < DROSSEL_DOOR_COUNT;
+}
+
 enum drossel_result drossel_check(struct drossel *limiter, const struct drossel_request *request,
                                   struct drossel_decision *decision)
 {
-    if (limiter == NULL || request == NULL || decision == NULL)
+    if (limiter == NULL || request == NULL || decision == NULL || !is_known_door(request))
         return DROSSEL_INVALID;
     return limiter_check(limiter->limiter, request, decision);
 }
@@ -146,6 +166,9 @@ enum drossel_result drossel_check_batch(struct drossel *limiter, const struct dr
 {
     if (limiter == NULL || (count > 0 && (requests == NULL || decisions == NULL)))
         return DROSSEL_INVALID;
+    for (size_t i = 0; i < count; i++)
+        if (!is_known_door(&requests[i]))
+            return DROSSEL_INVALID;
     return limiter_check_batch(limiter->limiter, requests, count, decisions);
 }
 
@@ -183,6 +206,42 @@ enum drossel_outcome drossel_outcome_of(const struct drossel *limiter, int statu
     if (limiter == NULL || status < 0)
         return DROSSEL_OTHER;
     return limiter_outcome(limiter->policy, (unsigned)status, find_field, &fields);
+}
+
+
+/* A text of `from` as a text of `to`, into whose buffer the bytes were copied. */
+static struct drossel_text moved(struct drossel_text text, const struct http_answer *from, const struct drossel_answer *to)
+{
+    uintptr_t at = (uintptr_t)text.data, begin = (uintptr_t)from->buffer;
+    if (at >= begin && at - begin < sizeof from->buffer)
+        text.data = to->buffer + (at - begin);
+    return text;
+}
+
+_Static_assert(DROSSEL_ANSWER_HEADERS == HTTP_ANSWER_FIELDS && DROSSEL_ANSWER_BYTES == HTTP_ANSWER_BYTES,
+               "a public answer holds every answer");
+
+enum drossel_result drossel_answer_format(const struct drossel *limiter, const struct drossel_decision *decision,
+                                          struct drossel_text accept, uint64_t unix_now_s, struct drossel_answer *answer)
+{
+    if (limiter == NULL || decision == NULL || answer == NULL || decision->verdict != DROSSEL_REFUSE)
+        return DROSSEL_INVALID;
+    const struct policy *policy = limiter->policy;
+    const struct http_answer_rules *rules =
+        decision->limit < policy->limit_count ? policy->limits[decision->limit].answer : &policy->answer;
+    struct http_answer_request request = { .accept = accept, .unix_now_s = unix_now_s };
+    struct http_answer made;
+    http_answer_format(rules, decision, &request, &made);
+    memcpy(answer->buffer, made.buffer, made.used);
+    answer->status = made.status;
+    answer->retry_after_s = made.retry_after_s;
+    answer->content_type = made.content_type;
+    answer->body = moved(made.body, &made, answer);
+    answer->header_count = made.field_count;
+    for (size_t i = 0; i < made.field_count; i++)
+        answer->header[i] = (struct drossel_header){ moved(made.field[i].name, &made, answer),
+                                                     moved(made.field[i].value, &made, answer) };
+    return DROSSEL_OK;
 }
 
 const char *drossel_verdict_name(enum drossel_verdict verdict)

@@ -20,16 +20,9 @@ static void judge_now(struct limiter *limiter, const struct key_hash *hash, uint
 {
     const struct policy_rate *of = &limiter->policy->rates[rate];
     struct table_key key = table_key_mix(hash->half, of->seed);
-    struct table_hold hold = { .fresh = true };
-    enum table_taking taking;
-    do {
-        taking = table_take(limiter->table, key, limiter->limit_id[rate], now_ns, table_ticket(), &hold);
-        if (taking == TABLE_BUSY)
-            table_wait(limiter->table, &hold, now_ns);
-    } while (taking == TABLE_BUSY);
-    if (taking == TABLE_TAKEN)
-        table_drop(limiter->table, &hold);
-    engine_judge(&hold.state, &of->engine, cost, now_ns, verdict);
+    struct engine_state state;
+    (void)table_look(limiter->table, key, limiter->limit_id[rate], now_ns, &state);
+    engine_judge(&state, &of->engine, cost, now_ns, verdict);
 }
 
 void limiter_explain(struct limiter *limiter, const struct drossel_request *request, uint32_t index,

@@ -4,6 +4,8 @@
  */
 #include "limiter_private.h"
 
+#include <string.h>
+
 static enum drossel_verdict verdict_of(const struct policy_limit *limit, const struct engine_verdict *verdict)
 {
     if (verdict->allowed)
@@ -15,7 +17,7 @@ static enum drossel_verdict verdict_of(const struct policy_limit *limit, const s
         return DROSSEL_CHALLENGE;
     case POLICY_MARK:
         return DROSSEL_MARK;
-    case POLICY_DELAY:       /* its queue is full */
+    case POLICY_DELAY: /* its queue is full */
     case POLICY_REFUSE:
         break;
     }
@@ -31,10 +33,12 @@ static uint64_t weight_of(enum drossel_verdict kind, const struct engine_verdict
 }
 
 static void add_dry_run(const struct policy *policy, uint32_t index, enum drossel_verdict kind,
-                        const struct engine_verdict *verdict, struct drossel_decision *decision)
+                        const struct engine_verdict *verdict, uint32_t *told, struct drossel_decision *decision)
 {
     const struct policy_limit *limit = &policy->limits[index];
-    if (kind > decision->dry_run_verdict) {
+    bool is_stricter = kind > decision->dry_run_verdict;
+    if (is_stricter || (kind == decision->dry_run_verdict && kind >= DROSSEL_REFUSE &&
+                        verdict->wait_ns > decision->dry_run_wait_ns)) {
         decision->dry_run_verdict = kind;
         decision->dry_run_limit = index;
         decision->dry_run_limit_name = limit->name;
@@ -45,41 +49,41 @@ static void add_dry_run(const struct policy *policy, uint32_t index, enum drosse
         return;
     if (verdict->wait_ns > decision->dry_run_wait_ns)
         decision->dry_run_wait_ns = verdict->wait_ns;
-    uint32_t count = decision->dry_run_count;
-    uint32_t kept = count < DROSSEL_DRY_RUNS ? count : DROSSEL_DRY_RUNS;
-    for (uint32_t i = 0; i < kept; i++)      /* a limit of several rates is told once */
-        if (decision->dry_run[i] == limit->name)
-            return;
-    if (count < DROSSEL_DRY_RUNS)
-        decision->dry_run[count] = limit->name;
+    if (*told == index)      /* a limit of several rates, which come one after the other, is told once */
+        return;
+    *told = index;
+    if (decision->dry_run_count < DROSSEL_DRY_RUNS)
+        decision->dry_run[decision->dry_run_count] = limit->name;
     decision->dry_run_count++;
 }
 
-/* All places are taken: the one that has more left than `remaining`, or NULL. */
-static struct drossel_quota *place_among(struct drossel_decision *decision, uint64_t remaining, bool violated)
+/* Makes room for one more quota by taking out the one that is furthest from exhaustion and refused nothing.  False if that
+ * is the new one itself. */
+static bool make_room(struct drossel_decision *decision, uint64_t remaining, bool violated)
 {
-    uint32_t most = 0;
-    for (uint32_t i = 1; i < DROSSEL_QUOTAS; i++)
-        if (!decision->quota[i].violated && decision->quota[i].remaining >= decision->quota[most].remaining)
+    uint32_t most = DROSSEL_QUOTAS;
+    for (uint32_t i = 0; i < DROSSEL_QUOTAS; i++)
+        if (!decision->quota[i].violated &&
+            (most == DROSSEL_QUOTAS || decision->quota[i].remaining >= decision->quota[most].remaining))
             most = i;
-    return violated || remaining < decision->quota[most].remaining ? &decision->quota[most] : NULL;
+    if (most == DROSSEL_QUOTAS || (!violated && remaining >= decision->quota[most].remaining))
+        return false;
+    decision->quota_count--;
+    memmove(&decision->quota[most], &decision->quota[most + 1],
+            (DROSSEL_QUOTAS - 1 - most) * sizeof decision->quota[0]);
+    return true;
 }
 
 /* Keeps the quotas closest to exhaustion, in the order in which they came. */
 static void add_quota(const struct policy_rate *rate, const struct engine_verdict *verdict, bool violated,
                       struct drossel_decision *decision)
 {
-    uint64_t more_ns = violated ? verdict->wait_ns : verdict->more_ns;
-    struct drossel_quota *place = &decision->quota[decision->quota_count];
-    if (decision->quota_count == DROSSEL_QUOTAS) {
-        place = place_among(decision, verdict->remaining, violated);
-        if (place == NULL)
-            return;
-    } else {
-        decision->quota_count++;
-    }
-    *place = (struct drossel_quota){ rate->name, rate->engine.spec.count, rate->engine.spec.period_ns, verdict->remaining,
-                                     more_ns, violated };
+    if (decision->quota_count == DROSSEL_QUOTAS && !make_room(decision, verdict->remaining, violated))
+        return;
+    uint64_t more_ns = violated || verdict->blocked ? verdict->wait_ns : verdict->more_ns;
+    decision->quota[decision->quota_count++] = (struct drossel_quota){
+        rate->name, rate->engine.spec.count, rate->engine.spec.period_ns, verdict->remaining, more_ns, violated
+    };
 }
 
 static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel_verdict kind,
@@ -98,11 +102,12 @@ static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel
     decision->subject_hash = charge->key.home;
 }
 
-void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate, uint32_t count,
-                   struct drossel_decision *decision)
+void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
+                   uint32_t count, struct drossel_decision *decision)
 {
     const struct policy *policy = limiter->policy;
     uint64_t weight = 0, longest_delay_ns = 0;
+    uint32_t told = UINT32_MAX;
     bool decided = false;
     for (uint32_t i = 0; i < count; i++) {
         const struct engine_verdict *verdict = &charge[i].verdict;
@@ -113,7 +118,7 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
         if (charge[i].held && (charge[i].advisory || charge[i].may_hold))
             kind = DROSSEL_ALLOW;    /* nothing is certain yet: others decide */
         if (limit->dry_run) {
-            add_dry_run(policy, policy->rates[rate[i]].limit, kind, verdict, decision);
+            add_dry_run(policy, policy->rates[rate[i]].limit, kind, verdict, &told, decision);
             continue;
         }
         decision->started_block |= verdict->started_block;
@@ -128,7 +133,7 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
         decided = true;
     }
     if (decision->verdict == DROSSEL_CHALLENGE || decision->verdict == DROSSEL_DELAY)
-        decision->delay_ns = longest_delay_ns;   /* a challenged request is held back all the same */
+        decision->delay_ns = longest_delay_ns; /* a challenged request is held back all the same */
     if (decision->verdict == DROSSEL_REFUSE)
         decision->status = policy->limits[decision->limit].answer->status;
     if (decision->verdict == DROSSEL_DROP)

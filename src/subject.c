@@ -1,8 +1,6 @@
 /* Subjects of a request: found, hashed, named. */
 #include "subject.h"
 
-
-
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +21,7 @@ void subject_begin(struct subject_finder *finder, const struct policy *policy, c
     finder->token = request->token;
     finder->looked_for_account = request->account.size > 0;
     finder->looked_for_token = request->token.size > 0;
+    finder->parts_hashed = 0;
     memset(finder->state, 0, kept);
 }
 
@@ -37,13 +36,22 @@ static bool find_cookie(const struct drossel_request *request, struct drossel_te
     return false;
 }
 
+/* The first line of a header that is not empty: an empty one before it hides nothing. */
+static bool find_header(const struct drossel_request *request, struct drossel_text name, struct drossel_text *value)
+{
+    for (unsigned nth = 0; request_header(request, name, nth, value); nth++)
+        if (value->size > 0)
+            return true;
+    return false;
+}
+
 static bool find_source(struct subject_finder *finder, const struct policy_source *source, struct drossel_text *value)
 {
     const struct drossel_request *request = finder->request;
     struct drossel_text line;
     switch (source->kind) {
     case POLICY_FROM_HEADER:
-        return request_header(request, source->name, 0, value) && value->size > 0;
+        return find_header(request, source->name, value);
     case POLICY_FROM_COOKIE:
         return find_cookie(request, source->name, value);
     case POLICY_FROM_BASIC:
@@ -53,7 +61,7 @@ static bool find_source(struct subject_finder *finder, const struct policy_sourc
         return request_header(request, authorization, 0, &line) && credential_bearer(line, value) && value->size > 0;
     case POLICY_FROM_FORM:
     case POLICY_FROM_JSON:
-        break;       /* refused when the policy is loaded */
+        break; /* refused when the policy is loaded */
     }
     return false;
 }
@@ -110,12 +118,12 @@ bool subject_part(struct subject_finder *finder, const struct policy_part *part,
         *text = finder->request->path;
         return text->size > 0;
     case POLICY_BY_HEADER:
-        return request_header(finder->request, part->header, 0, text) && text->size > 0;
+        return find_header(finder->request, part->header, text);
     }
     return false;
 }
 
-static bool part_hash(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
+static bool part_hash_anew(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
 {
     uint8_t kind = (uint8_t)part->kind;
     struct drossel_text text;
@@ -123,16 +131,29 @@ static bool part_hash(struct subject_finder *finder, const struct policy_part *p
         *hash = key_address_hash(finder->secret, kind, &finder->client_key);
         return true;
     }
-    if (!subject_part(finder, part, &text))
-        return false;
-    if (part->kind == POLICY_BY_HEADER) {    /* two headers with one value are two parts */
-        struct key_hash name = key_part_hash(finder->secret, kind, part->header.data, part->header.size);
-        struct key_hash parts[2] = { name, key_part_hash(finder->secret, kind, text.data, text.size) };
-        uint8_t kinds[2] = { kind, kind };
-        *hash = key_join(finder->secret, parts, kinds, 2);
+    if (part->kind == POLICY_BY_SITE) { /* one for everybody: there is nothing to hash, the limit's seed does it */
+        memcpy(hash->half, finder->secret, sizeof hash->half);
         return true;
     }
-    *hash = key_part_hash(finder->secret, kind, text.data, text.size);
+    if (!subject_part(finder, part, &text))
+        return false;
+    *hash = part->kind == POLICY_BY_HEADER ? key_pair_hash(finder->secret, kind, part->header, text)
+                                           : key_part_hash(finder->secret, kind, text.data, text.size);
+    return true;
+}
+
+/* A part that stands alone in one limit and in a combination in another is hashed once. */
+static bool part_hash(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
+{
+    uint32_t bit = UINT32_C(1) << part->kind;
+    if (part->kind == POLICY_BY_HEADER)
+        return part_hash_anew(finder, part, hash);
+    if ((finder->parts_hashed & bit) == 0) {
+        if (!part_hash_anew(finder, part, &finder->part[part->kind]))
+            return false;
+        finder->parts_hashed |= bit;
+    }
+    *hash = finder->part[part->kind];
     return true;
 }
 

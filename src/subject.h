@@ -21,6 +21,8 @@ struct subject_finder {
     struct drossel_text account, token;  /* found so far */
     bool looked_for_account, looked_for_token;
     char account_buffer[CREDENTIAL_BASIC_MAX];/* for an account that had to be decoded */
+    uint32_t parts_hashed;               /* bit 1 << enum policy_part_kind, of those that occur once in a request */
+    struct key_hash part[POLICY_BY_HEADER];
     uint8_t state[SUBJECTS_KEPT];        /* 0: not looked at, 1: hashed, 2: a part is missing */
     struct key_hash hash[SUBJECTS_KEPT];
 };

@@ -30,7 +30,7 @@ const char *door_names(void)
     return "library, nginx, haproxy, redis, php, envoy and forward-auth";
 }
 
-struct drossel_text door_host(struct drossel_text host)
+static struct drossel_text without_port(struct drossel_text host)
 {
     const char *end = host.size > 0 ? memrchr(host.data, ':', host.size) : NULL;
     if (end == NULL || memchr(end, ']', host.size - (size_t)(end - host.data)) != NULL)
@@ -38,5 +38,13 @@ struct drossel_text door_host(struct drossel_text host)
     if (host.data[0] != '[' && memchr(host.data, ':', (size_t)(end - host.data)) != NULL)
         return host; /* an IPv6 address without brackets has no port */
     host.size = (size_t)(end - host.data);
+    return host;
+}
+
+struct drossel_text door_host(struct drossel_text host)
+{
+    host = without_port(host);
+    if (host.size > 1 && host.data[host.size - 1] == '.')
+        host.size--; /* `a.example.` is `a.example`, as in nginx */
     return host;
 }

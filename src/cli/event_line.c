@@ -107,6 +107,18 @@ static bool read_addresses(struct reading *reading)
     return true;
 }
 
+/* As it comes from the wire: white space around a value is none of it (RFC 9110 section 5.5). */
+static bool keep_value(struct reading *reading, const json_t *value, struct drossel_text *text)
+{
+    const char *data = json_string_value(value);
+    size_t size = json_string_length(value);
+    while (size > 0 && (data[size - 1] == ' ' || data[size - 1] == '\t'))
+        size--;
+    for (; size > 0 && (*data == ' ' || *data == '\t'); size--)
+        data++;
+    return keep(reading, data, size, text);
+}
+
 static bool keep_header(struct reading *reading, const char *name, const json_t *value, struct drossel_header *header)
 {
     if (!json_is_string(value)) {
@@ -114,8 +126,7 @@ static bool keep_header(struct reading *reading, const char *name, const json_t 
                  "header \"%s\" is neither a string nor a list of strings; write one string for each line", name);
         return false;
     }
-    return keep(reading, name, strlen(name), &header->name) &&
-           keep(reading, json_string_value(value), json_string_length(value), &header->value);
+    return keep(reading, name, strlen(name), &header->name) && keep_value(reading, value, &header->value);
 }
 
 static size_t count_headers(json_t *headers)
@@ -175,7 +186,7 @@ static bool read_numbers(struct reading *reading)
     const json_t *settle = json_object_get(reading->line, "settle_at");
     if (!read_number(reading, "status", 100, 599, &status) || !read_number(reading, "cost", 0, LLONG_MAX, &cost))
         return false;
-    if (settle != NULL && (!time_of(settle, &settle_ns) || settle_ns < reading->event->t_ns))
+    if (settle != NULL && !json_is_null(settle) && (!time_of(settle, &settle_ns) || settle_ns < reading->event->t_ns))
         return wrong(reading, "\"settle_at\" is no time from \"t\" on; write when the outcome arrived, like \"t\"");
     reading->event->status = (uint16_t)status;
     reading->event->extra_cost = cost == 0 ? DROSSEL_ASK : (uint64_t)cost;

@@ -11,8 +11,10 @@
 
 #define NS UINT64_C(1000000000)
 #define NS_DIGITS 9
-#define DIGITS_KEPT 15 /* any decimal of so many digits survives a double (DBL_DIG) ... */
-#define DIGITS_MOST 17 /* ... and with so many any double survives a decimal */
+#define MICROSECOND UINT64_C(1000)
+#define STEP_COARSE 1e-7 /* seconds: from 2^29 on, the year 1987 */
+#define DIGITS_KEPT 15   /* any decimal of so many digits survives a double (DBL_DIG) ... */
+#define DIGITS_MOST 17   /* ... and with so many any double survives a decimal */
 
 bool seconds_from_integer(long long value, uint64_t *ns)
 {
@@ -31,6 +33,18 @@ static void decimal_of(double value, char style, char out[SECONDS_TEXT])
         if (strtod(out, NULL) == value)
             return;
     }
+}
+
+/* Near today's Unix time a double's step is a quarter of a microsecond, and a program that adds a wait to such a time is off by
+ * a step: of 1796000000.978 + 7.412 comes 1796000008.3899999.  A whole microsecond so close by is what was meant. */
+static uint64_t without_noise(double value, uint64_t ns)
+{
+    double step = nextafter(value, INFINITY) - value;
+    if (step < STEP_COARSE)
+        return ns;
+    uint64_t whole = (ns + MICROSECOND / 2) / MICROSECOND * MICROSECOND;
+    uint64_t off = whole > ns ? whole - ns : ns - whole;
+    return (double)off <= step * (double)NS ? whole : ns;
 }
 
 bool seconds_from_double(double value, uint64_t *ns)
@@ -54,7 +68,7 @@ bool seconds_from_double(double value, uint64_t *ns)
     }
     for (; place >= 0; place--)
         sum *= 10;
-    *ns = sum;
+    *ns = without_noise(value, sum);
     return true;
 }
 

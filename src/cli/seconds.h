@@ -12,7 +12,8 @@
 #define SECONDS_TEXT 48
 
 /* A JSON number as its writer meant it: the shortest decimal that reads back as this double, to the nanosecond.  So 1700000000.1
- * is exactly that, and not the double's 1700000000.099999905.  False if negative, not finite or beyond SECONDS_MAX. */
+ * is exactly that, and not the double's 1700000000.099999905; and 1796000008.3899999, a sum that is one step of a double off, is
+ * 1796000008.39.  False if negative, not finite or beyond SECONDS_MAX. */
 bool seconds_from_double(double value, uint64_t *ns);
 bool seconds_from_integer(long long value, uint64_t *ns);
 

@@ -130,6 +130,8 @@ static void put_fields(struct making *making, struct http_fields_input *input)
         if (http_policy_item_check(&policies[count]) == NULL)
             count++; /* a name that no field can hold is left out, not the others with it */
     }
+    if (count == 0)
+        return; /* nothing to tell: by default to everybody who is not signed in, and so to nearly all who are refused */
     input->policies = policies;
     input->limits = limits;
     input->policy_count = input->limit_count = count;

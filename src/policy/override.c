@@ -2,7 +2,8 @@
  * `overrides`: other rates for named keys, in a map or in a list file of lines `KEY RATE` or `KEY unlimited`.
  *
  * A key that is an address or a network is found by address: networks are sorted by their first address, each knows the
- * next larger one around it, and the narrowest that holds the address wins.  Every key is found by its text as well.
+ * next larger one around it, and the narrowest that holds the address wins.  It is not found by its text: a token that reads
+ * like an address that is let through must not be. Other keys are found by their text.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +166,7 @@ static bool has_part(const struct reading *reading, const struct limit_draft *dr
     return false;
 }
 
-/* Keeps one key's override, found by its text and, if it is an address, by that. */
+/* Keeps one key's override, found by its address if it is one, else by its text. */
 static void add_key(struct reading *reading, const struct node *key, struct override_reading *state, uint32_t index)
 {
     struct drossel_address address;
@@ -184,10 +185,11 @@ static void add_key(struct reading *reading, const struct node *key, struct over
         mistake(reading, key, "\"%s\" is overridden twice; leave one out", quotable(reading->arena, key->text));
         return;
     }
-    words_add(reading->arena, &state->overrides->by_text, key->text, index);
     state->overrides->key_count++;
-    if (!is_address)
+    if (!is_address) {
+        words_add(reading->arena, &state->overrides->by_text, key->text, index);
         return;
+    }
     struct network *network = arena_push(reading->arena, &state->networks, sizeof(*network));
     *network = (struct network){
         .address = address, .bits = bits, .parent = WORDS_NONE, .override = index, .place = key->place

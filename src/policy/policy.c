@@ -115,8 +115,10 @@ static void finish(struct reading *reading)
     policy->subject_count = (uint32_t)reading->subjects.count;
     for (uint32_t i = 0; i < policy->rate_count; i++)
         policy->has_ban = policy->has_ban || (policy->rates[i].engine.spec.flags & ENGINE_BAN) != 0;
-    for (uint32_t i = 0; i < policy->limit_count; i++)
+    for (uint32_t i = 0; i < policy->limit_count; i++) {
         policy->has_failures = policy->has_failures || policy->limits[i].failures;
+        policy->needs_body = policy->needs_body || policy->limits[i].needs_body;
+    }
     policy->index = index_build(reading);
 }
 

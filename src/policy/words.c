@@ -122,11 +122,12 @@ void affixes_seal(struct policy_arena *arena, struct affixes *affixes)
     }
 }
 
-/* Equal leading bytes of member and text; `*order` is the sign of member - text. */
-static size_t compare(const struct affixes *affixes, struct drossel_text member, struct drossel_text text, int *order)
+/* Equal leading bytes of member and text, of which `from` are known; `*order` is the sign of member - text. */
+static size_t compare(const struct affixes *affixes, struct drossel_text member, struct drossel_text text, size_t from,
+                      int *order)
 {
     size_t size = member.size < text.size ? member.size : text.size;
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = from; i < size; i++) {
         unsigned char byte = (unsigned char)(affixes->backwards ? lower(text.data[text.size - 1 - i]) : text.data[i]);
         if ((unsigned char)member.data[i] != byte) {
             *order = (unsigned char)member.data[i] < byte ? -1 : 1;
@@ -140,13 +141,15 @@ static size_t compare(const struct affixes *affixes, struct drossel_text member,
 uint32_t affixes_find(const struct affixes *affixes, struct drossel_text text)
 {
     uint32_t low = 0, high = affixes->count; /* the members before `low` are not greater than the text */
-    size_t shared = 0;                       /* of the last of them with the text */
+    size_t shared = 0;                       /* bytes of the last of them that are the text's ... */
+    size_t above = 0;                        /* ... and of the member at `high`: all between share the lesser */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         int order;
-        size_t equal = compare(affixes, affixes->sorted[middle].text, text, &order);
+        size_t equal = compare(affixes, affixes->sorted[middle].text, text, shared < above ? shared : above, &order);
         if (order > 0) {
             high = middle;
+            above = equal;
         } else {
             low = middle + 1;
             shared = equal;

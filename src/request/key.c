@@ -47,8 +47,9 @@ static inline uint64_t load(const void *bytes)
 }
 
 /* The last 0 to 7 bytes, of which no more are read. */
-static inline uint64_t load_rest(const uint8_t *bytes, size_t size)
+static inline uint64_t load_rest(const void *data, size_t size)
 {
+    const uint8_t *bytes = data;
     uint64_t word = 0;
     for (size_t i = 0; i < size; i++)
         word |= (uint64_t)bytes[i] << (8 * i);
@@ -94,8 +95,25 @@ struct key_hash key_part_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t ki
     return sip_end(&sip, load_rest(bytes, left), size);
 }
 
+/* Each text ends with a word that holds its length, so that no two pairs are one message. */
+struct key_hash key_pair_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind, struct drossel_text name,
+                              struct drossel_text value)
+{
+    struct sip sip = sip_begin(secret, kind);
+    const char *bytes = name.data;
+    size_t left = name.size;
+    for (; left >= 8; left -= 8, bytes += 8)
+        sip_word(&sip, load(bytes));
+    sip_word(&sip, load_rest(bytes, left) | (uint64_t)name.size << 56);
+    bytes = value.data;
+    for (left = value.size; left >= 8; left -= 8, bytes += 8)
+        sip_word(&sip, load(bytes));
+    return sip_end(&sip, load_rest(bytes, left), value.size);
+}
+
 /* The bytes: family, then the address. */
-struct key_hash key_address_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind, const struct drossel_address *address)
+struct key_hash key_address_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind,
+                                 const struct drossel_address *address)
 {
     _Static_assert(offsetof(struct drossel_address, family) == 0 && offsetof(struct drossel_address, bytes) == 1,
                    "family and address lie side by side");

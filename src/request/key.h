@@ -18,6 +18,10 @@ struct key_hash { uint64_t half[2]; };
 /* Hash of one part; `kind` tells kinds of parts apart (0 to 254). */
 struct key_hash key_part_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind, const void *data, size_t size);
 
+/* Hash of a named part: a header's name and its value. */
+struct key_hash key_pair_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind, struct drossel_text name,
+                              struct drossel_text value);
+
 /* Hash of an address as it is to be counted (client_key). */
 struct key_hash key_address_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind, const struct drossel_address *address);
 

@@ -23,7 +23,7 @@ struct store_charge {
     uint16_t counts_open_of;     /* the other way round: made only if that one is */
     bool may_hold;               /* it may still wait for open outcomes */
     bool held;                   /* result: refused, but only because of charges whose outcome is open: no block starts */
-    bool judged;                 /* result: false where another key's running block had decided already */
+    bool judged;                 /* result: false where another key's running block had decided already and this one is advisory */
     struct engine_verdict verdict;   /* result, where judged */
 };
 
@@ -40,9 +40,13 @@ struct store_batch {
 };
 
 /* Charges all or nothing.  Returns whether all charges that are not advisory were admitted.  Each charge's verdict is set.
- * Refused: blocks start, refusals are counted where the limit wants it, nothing else is written.  Not decided
- * (batch->is_held): returns false, and nothing at all is written. */
+ * Refused: blocks start, refusals are counted where the limit wants it, nothing else is written; those that would have
+ * admitted tell what is left without this request.  Refused by a running block: not even that is written, but by `extend`.
+ * Not decided (batch->is_held): returns false, and nothing at all is written. */
 bool store_table_charge(struct table *table, struct store_batch *batch);
+
+/* Judges all charges without guards and writes nothing: what a charge would come to now. */
+void store_table_judge(struct table *table, struct store_batch *batch);
 
 /* Gives a charge back to where it came from (engine_refund).  Returns how much. */
 uint64_t store_table_refund(struct table *table, const struct store_charge *charge, uint64_t mark, uint64_t now_ns);

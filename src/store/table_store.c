@@ -21,9 +21,18 @@ static void prefetch(const struct table *table, const struct store_batch *batch)
         table_prefetch(table, batch->charge[i].key);
 }
 
+/* As the key's slot stands, which it leaves as it is. */
+static void judge_unguarded(struct table *table, struct store_batch *batch, uint32_t i, struct engine_state *state)
+{
+    struct store_charge *charge = &batch->charge[i];
+    (void)table_look(table, charge->key, charge->limit_id, batch->now_ns, state);
+    engine_judge(state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
+    charge->judged = true;
+}
+
 /* Finds the keys' slots, and sets the verdicts of those whose block is running.  Returns whether one of them stops the
  * request. */
-INLINED bool find_blocked(const struct table *table, struct store_batch *batch, uint32_t count)
+INLINED bool find_blocked(struct table *table, struct store_batch *batch, uint32_t count)
 {
     bool stopped = false;
     for (uint32_t i = 0; i < count; i++) {
@@ -33,13 +42,31 @@ INLINED bool find_blocked(const struct table *table, struct store_batch *batch, 
         charge->judged = end_ns > batch->now_ns;
         if (!charge->judged)
             continue;
-        /* Its strikes are not at hand: the block is believed as told, be it by the policy or by hand. */
-        struct engine_state state = { .block_end_ns = end_ns, .strikes = ENGINE_BLOCKED_BY_HAND };
-        engine_settle_clock(&state, charge->limit, batch->now_ns);
-        engine_judge(&state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
-        stopped |= !charge->advisory;
+        struct engine_state state;
+        judge_unguarded(table, batch, i, &state);
+        charge->judged = charge->verdict.blocked;        /* no longer: the guarded way tells */
+        stopped |= charge->judged && !charge->advisory;
     }
     return stopped;
+}
+
+/* Tells what one more request would find: of a refused request nothing is charged to the keys that had room for it. */
+static void tell_uncharged(const struct engine_state *state, const struct store_batch *batch, struct store_charge *charge)
+{
+    if (charge->verdict.allowed && charge->cost > 0)
+        engine_judge(state, charge->limit, 0, batch->now_ns, &charge->verdict);
+}
+
+/* The request is refused by a block; what would refuse it for longer has a say in how long it has to wait. */
+static void judge_beside_block(struct table *table, struct store_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct engine_state state;
+        if (batch->charge[i].judged || batch->charge[i].advisory)
+            continue;
+        judge_unguarded(table, batch, i, &state);
+        tell_uncharged(&state, batch, &batch->charge[i]);
+    }
 }
 
 /* `extend`: a refused request during a block starts it anew. */
@@ -54,9 +81,14 @@ static void extend_block(struct table *table, struct store_charge *charge, uint6
             table_wait(table, &hold, now_ns);
             continue;
         }
-        engine_judge(&hold.state, charge->limit, charge->cost, now_ns, &charge->verdict);
-        if (charge->verdict.blocked)
-            engine_exceed(&hold.state, charge->limit, charge->cost, now_ns, &charge->verdict);
+        struct engine_verdict verdict;
+        engine_judge(&hold.state, charge->limit, charge->cost, now_ns, &verdict);
+        if (!verdict.blocked) {      /* lifted just now: this request was refused by it all the same */
+            table_drop(table, &hold);
+            return;
+        }
+        engine_exceed(&hold.state, charge->limit, charge->cost, now_ns, &verdict);
+        charge->verdict = verdict;
         if (table_put(table, &hold, charge->key, charge->limit_id))
             return;
     }
@@ -180,7 +212,7 @@ static enum outcome insert_absent(struct table *table, struct store_batch *batch
         if (is_held(hold) || !charge->verdict.allowed || charge->cost == 0 || is_idle(batch, charge))
             continue;
         enum table_taking taking = table_insert(table, charge->key, charge->limit_id, batch->now_ns, ticket, hold);
-        if (taking == TABLE_ABSENT) {        /* eight keys of this one request are neighbours: this one goes uncounted */
+        if (taking == TABLE_ABSENT) { /* eight keys of this one request are neighbours: this one goes uncounted */
             *hold = (struct table_hold){ .fresh = true };
             continue;
         }
@@ -218,8 +250,11 @@ INLINED bool settle_one(struct table *table, struct store_batch *batch, uint32_t
         engine_charge(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
     else if (charge->cost > 0 && !charge->held && engine_exceed_writes(charge->limit, &charge->verdict))
         engine_exceed(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
-    else if (is_held(hold)) {
-        table_drop(table, hold);
+    else {
+        if (!admitted)
+            tell_uncharged(&hold->state, batch, charge);
+        if (is_held(hold))
+            table_drop(table, hold);
         return true;
     }
     return !is_held(hold) || table_put(table, hold, charge->key, charge->limit_id);
@@ -230,6 +265,7 @@ static void settle_late(struct table *table, struct store_batch *batch, uint32_t
 {
     struct store_charge *charge = &batch->charge[i];
     struct table_hold *hold = &batch->hold[i];
+    struct engine_verdict verdict;
     for (;;) {
         switch (table_insert(table, charge->key, charge->limit_id, batch->now_ns, table_ticket(), hold)) {
         case TABLE_ABSENT:
@@ -238,7 +274,12 @@ static void settle_late(struct table *table, struct store_batch *batch, uint32_t
             table_wait(table, hold, batch->now_ns);
             break;
         case TABLE_TAKEN:
-            engine_judge(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
+            engine_judge(&hold->state, charge->limit, charge->cost, batch->now_ns, &verdict);
+            if (!admitted && verdict.allowed) {      /* what refused the request still refuses it */
+                table_drop(table, hold);
+                return;
+            }
+            charge->verdict = verdict;
             if (settle_one(table, batch, i, admitted))
                 return;
             break;
@@ -277,6 +318,7 @@ INLINED bool charge_all(struct table *table, struct store_batch *batch, uint32_t
     batch->is_held = false;
     if (find_blocked(table, batch, count)) {
         extend_blocks(table, batch);
+        judge_beside_block(table, batch);
         return false;
     }
     enum outcome outcome = try_charge(table, batch, count);
@@ -295,6 +337,13 @@ bool store_table_charge(struct table *table, struct store_batch *batch)
         return charge_all(table, batch, 1);
     prefetch(table, batch);
     return charge_all(table, batch, batch->count);
+}
+
+void store_table_judge(struct table *table, struct store_batch *batch)
+{
+    struct engine_state state;
+    for (uint32_t i = 0; i < batch->count; i++)
+        judge_unguarded(table, batch, i, &state);
 }
 
 uint64_t store_table_refund(struct table *table, const struct store_charge *charge, uint64_t mark, uint64_t now_ns)

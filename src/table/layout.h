@@ -60,7 +60,7 @@ struct table_header {
 _Static_assert(sizeof(struct table_header) <= TABLE_HEADER_BYTES, "the header has one page");
 
 struct compiled_limit {
-    _Atomic uint32_t state;          /* 0: not yet, 1: being compiled, 2: usable, 3: unusable */
+    _Atomic uint32_t state;          /* 0: not yet, 1: usable, 2: unusable, else COMPILING + the process that compiles it */
     struct engine_limit limit;
 };
 

@@ -30,6 +30,8 @@ static void name_read(const struct table *table, struct table_entry *entry)
         return;
     const struct name_slot *name = &table->names[entry->slot];
     uint64_t words[TABLE_NAME_BYTES / 8];
+    if (atomic_load_explicit(&name->key, memory_order_acquire) != entry->tag)    /* acquire: its text is complete */
+        return;
     for (unsigned i = 0; i < TABLE_NAME_BYTES / 8; i++)
         words[i] = atomic_load_explicit(&name->text[i], memory_order_relaxed);
     atomic_thread_fence(memory_order_acquire);
@@ -45,6 +47,7 @@ void table_name_set(struct table *table, const struct table_hold *hold, struct t
     uint64_t words[TABLE_NAME_BYTES / 8] = { 0 };
     memcpy(words, name, size < TABLE_NAME_BYTES ? size : TABLE_NAME_BYTES);
     atomic_store_explicit(&slot->key, 0, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);       /* who sees the new text no longer sees the old key */
     for (unsigned i = 0; i < TABLE_NAME_BYTES / 8; i++)
         atomic_store_explicit(&slot->text[i], words[i], memory_order_relaxed);
     atomic_store_explicit(&slot->key, key.tag, memory_order_release);    /* the text is complete */

@@ -8,6 +8,9 @@
 #include "table/layout.h"
 
 #include <string.h>
+#include <unistd.h>
+
+enum { NOT_YET = 0, USABLE = 1, UNUSABLE = 2, COMPILING = 3 };
 
 uint32_t table_limit_count(const struct table *table)
 {
@@ -51,25 +54,33 @@ int table_limit_register(struct table *table, const struct table_limit *limit)
     return (int)index;
 }
 
+/* Compiles the entry if nobody does.  Where another thread is at it, microseconds pass; where a fork left that thread
+ * behind, the child does it anew. */
+static uint32_t compile_once(struct compiled_limit *compiled, const struct engine_spec *spec)
+{
+    uint32_t ours = COMPILING + (uint32_t)getpid(), seen = NOT_YET;
+    while (!atomic_compare_exchange_strong_explicit(&compiled->state, &seen, ours, memory_order_acq_rel,
+                                                    memory_order_acquire)) {
+        if (seen == USABLE || seen == UNUSABLE)
+            return seen;
+        if (seen == ours)
+            seen = NOT_YET;
+    }
+    seen = engine_compile(spec, &compiled->limit) == NULL ? USABLE : UNUSABLE;
+    atomic_store_explicit(&compiled->state, seen, memory_order_release);
+    return seen;
+}
+
 const struct engine_limit *table_engine_at(struct table *table, uint32_t index)
 {
     if (index >= TABLE_LIMITS_MAX)
         return NULL;
     struct compiled_limit *compiled = &table->compiled[index];
     uint32_t state = atomic_load_explicit(&compiled->state, memory_order_acquire);
-    if (state == 2)
+    if (state == USABLE)
         return &compiled->limit;
     const struct table_limit *limit = table_limit_at(table, index);
-    if (limit == NULL || state == 3)
+    if (limit == NULL || state == UNUSABLE)
         return NULL;
-    uint32_t none = 0;
-    if (atomic_compare_exchange_strong_explicit(&compiled->state, &none, 1, memory_order_acq_rel,
-                                                memory_order_acquire)) {
-        bool usable = engine_compile(&limit->spec, &compiled->limit) == NULL;
-        atomic_store_explicit(&compiled->state, usable ? 2 : 3, memory_order_release);
-        return usable ? &compiled->limit : NULL;
-    }
-    while ((state = atomic_load_explicit(&compiled->state, memory_order_acquire)) == 1)
-        continue;    /* another thread compiles it: microseconds, once in a process's life */
-    return state == 2 ? &compiled->limit : NULL;
+    return compile_once(compiled, &limit->spec) == USABLE ? &compiled->limit : NULL;
 }

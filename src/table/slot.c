@@ -43,7 +43,7 @@ uint32_t table_ticket(void)
     static _Thread_local uint32_t next __attribute__((tls_model("initial-exec")));
     static _Thread_local uint32_t seeded_in __attribute__((tls_model("initial-exec")));
     uint32_t generation = atomic_load_explicit(&fork_generation, memory_order_relaxed);
-    if (seeded_in != generation) {       /* a new thread, or the child of a fork: never its parent's tickets */
+    if (seeded_in != generation) { /* a new thread, or the child of a fork: never its parent's tickets */
         static pthread_once_t once = PTHREAD_ONCE_INIT;
         pthread_once(&once, register_after_fork);
         if (getrandom(&next, sizeof next, GRND_NONBLOCK) != sizeof next)
@@ -137,7 +137,7 @@ static bool guard_take(struct slot *slot, uint32_t ticket)
 static void guard_free(struct slot *slot, uint32_t ticket)
 {
     if (atomic_load_explicit(&slot->guard, memory_order_relaxed) == ticket)
-        atomic_store_explicit(&slot->guard, 0, memory_order_release);    /* what was written is seen by the next one */
+        atomic_store_explicit(&slot->guard, 0, memory_order_release); /* what was written is seen by the next one */
 }
 
 static bool is_held(const struct slot *slot, uint32_t ticket)
@@ -152,7 +152,7 @@ static void copy_state(struct table *table, const struct slot *slot, uint16_t li
     slot_read(slot, state);
     uint16_t written_by = (uint16_t)atomic_load_explicit(&slot->key, memory_order_relaxed);
     if (written_by == limit && state->time_ns <= now_ns && state->block_end_ns <= now_ns)
-        return;      /* nothing to convert or settle: almost always */
+        return; /* nothing to convert or settle: almost always */
     const struct engine_limit *to = table_engine_at(table, limit);
     if (to == NULL)
         return;
@@ -164,6 +164,23 @@ static void copy_state(struct table *table, const struct slot *slot, uint16_t li
             engine_repair(state, to, now_ns);
     }
     engine_settle_clock(state, to, now_ns);
+}
+
+bool table_look(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, struct engine_state *state)
+{
+    uint64_t slot = table_find(table, key);
+    *state = (struct engine_state){ 0 };
+    if (slot == TABLE_NO_SLOT)
+        return false;
+    const struct engine_limit *to = table_engine_at(table, limit);
+    copy_state(table, &table->slots[slot], limit, now_ns, state);
+    atomic_thread_fence(memory_order_acquire);       /* was it the key's until all was read? */
+    if (to == NULL || !is_of(&table->slots[slot], key)) {
+        *state = (struct engine_state){ 0 };
+        return false;
+    }
+    engine_repair(state, to, now_ns);
+    return true;
 }
 
 enum table_taking table_take_found(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
@@ -181,13 +198,13 @@ enum table_taking table_take_found(struct table *table, struct table_key key, ui
             copy_state(table, slot, limit, now_ns, &hold->state);
             return TABLE_TAKEN;
         }
-        guard_free(slot, ticket);        /* it was given to another key in between: look again */
+        guard_free(slot, ticket); /* it was given to another key in between: look again */
         hold->slot = table_find(table, key);
     }
 }
 
-enum table_taking table_take(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, uint32_t ticket,
-                             struct table_hold *hold)
+enum table_taking table_take(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
+                             uint32_t ticket, struct table_hold *hold)
 {
     hold->slot = table_find(table, key);
     return table_take_found(table, key, limit, now_ns, ticket, hold);
@@ -211,7 +228,7 @@ static uint32_t worth_of(struct table *table, const struct slot *slot, uint64_t 
 struct place {
     uint64_t home;
     uint32_t ticket;
-    bool home_is_used;       /* the home slot itself is held for another key of the same request */
+    bool home_is_used; /* the home slot itself is held for another key of the same request */
 };
 
 /* The slot whose loss changes least, among those that nobody holds.  Returns TABLE_NO_SLOT if all are held; `*busy` is then
@@ -259,7 +276,7 @@ static void claim(struct table *table, struct slot *slot, struct table_key key, 
 {
     static const struct engine_state fresh;
     atomic_store_explicit(&slot->key, 0, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);       /* no reader sees the new words under the old key */
+    atomic_thread_fence(memory_order_release); /* no reader sees the new words under the old key */
     slot_write(slot, &fresh);
     atomic_store_explicit(&slot->key, key.tag | limit, memory_order_release);
     atomic_fetch_add_explicit(&table_header(table)->inserted, 1, memory_order_relaxed);
@@ -284,7 +301,7 @@ static enum table_taking insert_under_home(struct table *table, const struct pla
             continue;
         uint32_t worth = worth_of(table, slot, now_ns);
         bool still_ours = is_held(&table->slots[place->home], place->ticket);
-        if (worth > seen || !still_ours) {       /* charged or blocked in between: is it still the one? */
+        if (worth > seen || !still_ours) { /* charged or blocked in between: is it still the one? */
             if (index != place->home)
                 guard_free(slot, place->ticket);
             continue;
@@ -373,7 +390,7 @@ void table_wait(struct table *table, const struct table_hold *busy, uint64_t now
     }
     uint64_t since_ns = steady_ns();
     do {
-        sched_yield();       /* the holder may want this very processor */
+        sched_yield(); /* the holder may want this very processor */
         if (atomic_load_explicit(&slot->guard, memory_order_relaxed) != seen)
             return;
     } while (steady_ns() - since_ns < TABLE_GUARD_PATIENCE_NS);

@@ -119,6 +119,10 @@ void table_prefetch(const struct table *table, struct table_key key);
 #define TABLE_NO_SLOT UINT64_MAX
 uint64_t table_find(const struct table *table, struct table_key key);
 
+/* A copy of the key's state as table_take would give it, without its guard: valid whatever others write meanwhile, though
+ * perhaps of two moments.  False, and `state` fresh, if the key has no slot.  No write. */
+bool table_look(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, struct engine_state *state);
+
 /* The end of the key's block as it stands in that slot, or 0 if the slot is no longer the key's.  One read, no write. */
 uint64_t table_block_end(const struct table *table, uint64_t slot, struct table_key key);
 

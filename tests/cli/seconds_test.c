@@ -28,6 +28,10 @@ static void a_number_is_taken_as_the_decimal_that_was_written(void **state)
         { 59.999999999, 59999999999 },
         { 1e5, 100000 * NS },
         { 9e9, SECONDS_MAX * NS },
+        { 1796000000.978 + 7.412, 1796000008390000000 }, /* whose sum is 1796000008.3899999 */
+        { 1796000000.370165 + 58.427, 1796000058797165000 },
+        { 1796000000.1234565, 1796000000123456500 },
+        { 59.9999998, 59999999800 },
     };
     (void)state;
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {

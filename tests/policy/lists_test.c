@@ -51,7 +51,7 @@ static void mistakes_in_a_list_have_its_own_name_and_line(void **state)
         "o.lst:1:1: \"10.0.0.1\" has no rate; write KEY and a rate a line, as `partner-key 500 per 10s`, or `KEY "
         "unlimited`\n"
         "o.lst:2:10: rate \"much\": \"much\" is no whole number; write N per T, as 50 per 10s\n"
-        "o.lst:4:1: \"10.0.0.3\" is overridden twice; leave one out\n");
+        "o.lst:4:1: this network is overridden twice, also at line 3; leave one out\n");
     close_opened(&opened);
 }
 

@@ -77,10 +77,68 @@ static void a_refused_request_writes_nothing_but_its_own_block(void **state)
         if (i == 2)
             assert_true(charges[1].verdict.started_block);
         if (i > 2)
-            assert_true(charges[1].verdict.blocked && !charges[0].judged);
+            assert_true(charges[1].verdict.blocked && charges[0].verdict.allowed && charges[0].verdict.used == 2);
     }
     assert_int_equal(used(table, 1, wide), 2);
     assert_int_equal(table_find(table, key_of(12)), TABLE_NO_SLOT);
+    table_close(table);
+}
+
+/* P2: who waits for the block alone would be refused again. */
+static void beside_a_running_block_the_longer_wait_of_another_limit_is_told(void **state)
+{
+    (void)state;
+    struct table *table = open_private_table(1024);
+    struct engine_spec blocking = per_minute(2);
+    blocking.block_ns = 5 * SECOND;
+    uint16_t hourly = register_limit(table, "hourly", (struct engine_spec){ .count = 2, .period_ns = 3600 * SECOND });
+    uint16_t login = register_limit(table, "login", blocking);
+    for (int i = 0; i < 4; i++) {
+        struct store_charge charges[2] = { charge_for(table, 1, hourly, false), charge_for(table, 2, login, false) };
+        assert_int_equal(charge_all(table, charges, 2, NOW), i < 2);
+        if (i == 3) {
+            assert_true(charges[1].verdict.blocked && charges[0].judged && !charges[0].verdict.allowed);
+            assert_int_equal(charges[0].verdict.wait_ns, 3600 * SECOND);
+        }
+    }
+    assert_int_equal(used(table, 1, hourly), 2);
+    table_close(table);
+}
+
+static void a_refusal_tells_what_is_left_of_limits_that_had_room_uncharged(void **state)
+{
+    (void)state;
+    struct table *table = open_private_table(1024);
+    uint16_t wide = register_limit(table, "wide", per_minute(60)), narrow = register_limit(table, "narrow", per_minute(3));
+    for (unsigned i = 0; i < 5; i++) {
+        struct store_charge charges[2] = { charge_for(table, 1, wide, false), charge_for(table, 2, narrow, false) };
+        assert_int_equal(charge_all(table, charges, 2, NOW), i < 3);
+        assert_int_equal(charges[0].verdict.used, i < 3 ? i + 1 : 3);
+        assert_int_equal(charges[0].verdict.remaining, i < 3 ? 59 - i : 57);
+    }
+    table_close(table);
+}
+
+/* A block that the policy began is cut to the policy's longest one when the clock steps back; one by hand is not. */
+static void a_block_after_a_step_of_the_clock_is_as_long_as_its_strikes_allow(void **state)
+{
+    (void)state;
+    struct table *table = open_private_table(1024);
+    struct engine_spec blocking = per_minute(1);
+    blocking.block_ns = blocking.block_max_ns = 100 * SECOND;
+    uint16_t login = register_limit(table, "login", blocking);
+    struct engine_verdict verdict;
+    charge_one(table, key_of(1), login, NOW, NULL);
+    charge_one(table, key_of(1), login, NOW, &verdict);
+    assert_true(verdict.started_block);
+    assert_false(charge_one(table, key_of(1), login, NOW - 5000 * SECOND, &verdict));
+    assert_int_equal(verdict.wait_ns, 100 * SECOND);
+    struct table_hold hold;
+    assert_int_equal(table_take(table, key_of(1), login, NOW, table_ticket(), &hold), TABLE_TAKEN);
+    engine_block(&hold.state, 9000 * SECOND, NOW);
+    assert_true(table_put(table, &hold, key_of(1), login));
+    assert_false(charge_one(table, key_of(1), login, NOW, &verdict));
+    assert_int_equal(verdict.wait_ns, 9000 * SECOND);
     table_close(table);
 }
 
@@ -158,6 +216,9 @@ int main(void)
         cmocka_unit_test(a_request_refused_by_one_limit_spends_nothing_from_the_others),
         cmocka_unit_test(an_advisory_refusal_stops_nobody_and_is_not_charged),
         cmocka_unit_test(a_refused_request_writes_nothing_but_its_own_block),
+        cmocka_unit_test(beside_a_running_block_the_longer_wait_of_another_limit_is_told),
+        cmocka_unit_test(a_refusal_tells_what_is_left_of_limits_that_had_room_uncharged),
+        cmocka_unit_test(a_block_after_a_step_of_the_clock_is_as_long_as_its_strikes_allow),
         cmocka_unit_test(extend_starts_a_running_block_anew),
         cmocka_unit_test(a_cost_of_zero_asks_and_leaves_no_slot),
         cmocka_unit_test(keys_that_are_neighbours_are_charged_together),

@@ -1,0 +1,92 @@
+/* Subjects' hashes: SipHash as libsodium has it, and no two subjects with one message. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "request/key.h"
+
+static const uint8_t secret[KEY_SECRET_BYTES] = { 7, 1, 4, 9, 200, 3, 77, 0, 255, 31, 90, 2, 6, 128, 12, 54 };
+
+static struct key_hash by_sodium(uint8_t kind, const void *data, size_t size)
+{
+    struct key_hash hash;
+    uint8_t key[KEY_SECRET_BYTES];
+    memcpy(key, secret, sizeof key);
+    key[0] ^= kind;
+    crypto_shorthash_siphashx24((unsigned char *)&hash, data, size, key);
+    return hash;
+}
+
+static void a_part_is_hashed_as_libsodium_does_it_at_every_length(void **state)
+{
+    (void)state;
+    uint8_t bytes[300];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 37 + 11);
+    for (size_t size = 0; size < 270; size++) {
+        struct key_hash ours = key_part_hash(secret, (uint8_t)size, bytes + size % 8, size);
+        struct key_hash sodium = by_sodium((uint8_t)size, bytes + size % 8, size);
+        assert_memory_equal(&ours, &sodium, sizeof ours);
+    }
+}
+
+static void an_address_is_hashed_as_its_family_and_its_bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        struct drossel_address address;
+        size_t size;
+    } cases[] = {
+        { { DROSSEL_IPV4, { 203, 0, 113, 7 } }, 5 },
+        { { DROSSEL_IPV6, { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 } }, 17 },
+        { { DROSSEL_UNIX, { 0 } }, 17 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct key_hash ours = key_address_hash(secret, 3, &cases[i].address);
+        struct key_hash sodium = by_sodium(3, &cases[i].address, cases[i].size);
+        assert_memory_equal(&ours, &sodium, sizeof ours);
+    }
+}
+
+static void a_name_and_its_value_do_not_run_into_each_other(void **state)
+{
+    (void)state;
+    static const char text[] = "x-api-keyx-api-keyx-api-key";
+    struct key_hash seen[sizeof text];
+    for (size_t cut = 0; cut < sizeof text; cut++) {
+        struct drossel_text name = { text, cut }, value = { text + cut, sizeof text - 1 - cut };
+        if (cut == sizeof text - 1)
+            value = (struct drossel_text){ NULL, 0 };
+        seen[cut] = key_pair_hash(secret, 5, name, value);
+        for (size_t other = 0; other < cut; other++)
+            assert_memory_not_equal(&seen[cut], &seen[other], sizeof seen[cut]);
+    }
+}
+
+static void the_order_and_the_kinds_of_joined_parts_count(void **state)
+{
+    (void)state;
+    struct key_hash a = key_part_hash(secret, 1, "ab", 2), b = key_part_hash(secret, 1, "c", 1);
+    struct key_hash ab[2] = { a, b }, ba[2] = { b, a };
+    uint8_t kinds[2] = { 1, 2 }, others[2] = { 2, 1 };
+    struct key_hash first = key_join(secret, ab, kinds, 2), turned = key_join(secret, ba, kinds, 2);
+    struct key_hash swapped = key_join(secret, ab, others, 2);
+    assert_memory_not_equal(&first, &turned, sizeof first);
+    assert_memory_not_equal(&first, &swapped, sizeof first);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_part_is_hashed_as_libsodium_does_it_at_every_length),
+        cmocka_unit_test(an_address_is_hashed_as_its_family_and_its_bytes),
+        cmocka_unit_test(a_name_and_its_value_do_not_run_into_each_other),
+        cmocka_unit_test(the_order_and_the_kinds_of_joined_parts_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
