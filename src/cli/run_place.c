@@ -161,12 +161,21 @@ bool run_listen_at(struct run_plan *plan, const char *text)
     return true;
 }
 
+/* Is it our own (whoever changes user keeps the variable of the first), and can root's workers, who are others, get through? */
+static bool is_usable(const char *runtime)
+{
+    struct stat found;
+    if (runtime == NULL || strlen(runtime) > RUN_FOLDER - 24 || strpbrk(runtime, "$\"\\, ;") != NULL)
+        return false;
+    if (stat(runtime, &found) != 0 || found.st_uid != geteuid())
+        return false;
+    return run_worker() == NULL || (found.st_mode & S_IXOTH) != 0;
+}
+
 bool run_make_folder(struct run_plan *plan)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
-    struct stat found;
-    if (runtime == NULL || strlen(runtime) > RUN_FOLDER - 24 || stat(runtime, &found) != 0 ||
-        strpbrk(runtime, "$\"\\, ;") != NULL)
+    if (!is_usable(runtime))
         runtime = "/tmp";
     snprintf(plan->folder, sizeof plan->folder, "%s/drossel-run-XXXXXX", runtime);
     if (mkdtemp(plan->folder) == NULL) {

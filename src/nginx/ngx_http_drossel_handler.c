@@ -201,6 +201,10 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
         return NGX_DECLINED;
     }
 
+    if (table_is_lost(mcf->table)) {
+        ngx_http_drossel_log_failure(r, mcf, DROSSEL_TABLE);
+    }
+
     if (decision.verdict == DROSSEL_HOLD) {
         return ngx_http_drossel_pause(r, ctx, &request, &decision);
     }

@@ -288,13 +288,16 @@ ngx_http_drossel_log_failure(ngx_http_request_t *r,
     mcf->failed = ngx_time();
 
     ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                  "drossel: %s; requests pass uncounted until then",
+                  "drossel: %s",
                   rc == DROSSEL_TABLE
-                  ? "the table was lost: its file was cut off; reload nginx"
+                  ? "the table was lost: its file was cut off; this worker "
+                    "counts on alone, from nothing; reload nginx"
                   : rc == DROSSEL_NO_MEMORY
                   ? "a request needs more than 64 charges and there is no "
-                    "memory for them; free some, or write fewer limits"
-                  : "a request could not be judged; please report this");
+                    "memory for them, it passes uncounted; free some, or write "
+                    "fewer limits"
+                  : "a request could not be judged and passes uncounted; "
+                    "please report this");
 }
 
 

@@ -122,8 +122,10 @@ static bool reserve_space(const struct table *table, int fd, uint64_t bytes, con
     unsigned long long free_bytes = 0;
     if (fstatvfs(fd, &space) == 0)
         free_bytes = (unsigned long long)space.f_bavail * space.f_frsize;
-    complain(complaint, "%s: no room for %llu bytes (%s), %llu are free; lower table.keys, free some space, or set "
-                        "table.path to another place", table->path, (unsigned long long)bytes, strerror(error), free_bytes);
+    complain(complaint,
+             "%s: no room for %llu bytes (%s), %llu are free; lower table.keys, free some space, or set "
+             "table.path to another place",
+             table->path, (unsigned long long)bytes, strerror(error), free_bytes);
     return false;
 }
 
@@ -168,8 +170,10 @@ static enum making make_file(struct table *table, const struct table_options *op
     char temporary[PATH_MAX];
     int fd = open_unnamed(table->path, temporary);
     if (fd < 0) {
-        complain(complaint, "%s: cannot be made: %s; the folder must exist and be writable for user %ld, or set "
-                            "table.path to another place", table->path, strerror(errno), (long)geteuid());
+        complain(complaint,
+                 "%s: cannot be made: %s; the folder must exist and be writable for user %ld, or set "
+                 "table.path to another place",
+                 table->path, strerror(errno), (long)geteuid());
         return NOT_MADE;
     }
     uint64_t keys = rounded_keys(options->keys), bytes = file_bytes(keys, options->names);
@@ -178,8 +182,8 @@ static enum making make_file(struct table *table, const struct table_options *op
         goto out;
     initialise(table, options, keys, boot_id);
     if (fchown(fd, options->owner, options->group) != 0 || fchmod(fd, 0660) != 0) {
-        complain(complaint, "%s: cannot be given to user %ld, group %ld: %s; start as root, or as that user", table->path,
-                 (long)options->owner, (long)options->group, strerror(errno));
+        complain(complaint, "%s: cannot be given to user %ld, group %ld: %s; start as root, or as that user",
+                 table->path, (long)options->owner, (long)options->group, strerror(errno));
         goto out;
     }
     if (give_name(fd, table->path, temporary)) {
@@ -208,14 +212,16 @@ static void complain_of_open(const struct table *table, int error, const struct 
     struct stat status;
     const char *path = table->path;
     if (error == ELOOP)
-        complain(complaint, "%s: is a symbolic link; a table is never opened through one: remove it, or name the file itself",
+        complain(complaint,
+                 "%s: is a symbolic link; a table is never opened through one: remove it, or name the file itself",
                  path);
     else if (error == EISDIR)
         complain(complaint, "%s: is a directory; name a file in it, such as %s/table", path, path);
     else if (error == EACCES && lstat(path, &status) == 0)
-        complain(complaint, "%s: no permission for user %ld: it belongs to user %ld, group %ld, mode %o; run as that user, "
-                            "or join that group", path, (long)geteuid(), (long)status.st_uid, (long)status.st_gid,
-                 (unsigned)status.st_mode & 07777);
+        complain(complaint,
+                 "%s: no permission for user %ld: it belongs to user %ld, group %ld, mode %o; run as that user, "
+                 "or join that group",
+                 path, (long)geteuid(), (long)status.st_uid, (long)status.st_gid, (unsigned)status.st_mode & 07777);
     else
         complain(complaint, "%s: cannot be opened: %s; check table.path and its folder", path, strerror(error));
 }
@@ -236,22 +242,27 @@ static const char *check_header(const struct table_header *header, uint64_t size
     return NULL;
 }
 
-static bool check_wishes(const struct table *table, const struct table_options *options, const struct complaint *complaint)
+static bool check_wishes(const struct table *table, const struct table_options *options,
+                         const struct complaint *complaint)
 {
     const struct table_header *header = table_header(table);
     uint64_t wanted = rounded_keys(options->keys);
     if (options->any_size)
         return true;
     if (header->keys != wanted) {
-        complain(complaint, "%s: has %llu keys, but the policy wants %llu; write `table: { keys: %llu }`, or stop all that "
-                            "use it and remove it", table->path, (unsigned long long)header->keys,
-                 (unsigned long long)wanted, (unsigned long long)header->keys);
+        complain(complaint,
+                 "%s: has %llu keys, but the policy wants %llu; write `table: { keys: %llu }`, or stop all that "
+                 "use it and remove it",
+                 table->path, (unsigned long long)header->keys, (unsigned long long)wanted,
+                 (unsigned long long)header->keys);
         return false;
     }
     if ((header->has_names != 0) != options->names) {
-        complain(complaint, "%s: was made %s names, but the policy wants it %s; write `table: { names: %s }`, or stop all "
-                            "that use it and remove it", table->path, header->has_names ? "with" : "without",
-                 options->names ? "with" : "without", header->has_names ? "true" : "false");
+        complain(complaint,
+                 "%s: was made %s names, but the policy wants it %s; write `table: { names: %s }`, or stop all "
+                 "that use it and remove it",
+                 table->path, header->has_names ? "with" : "without", options->names ? "with" : "without",
+                 header->has_names ? "true" : "false");
         return false;
     }
     return true;
@@ -262,15 +273,18 @@ static bool adopt_file(struct table *table, int fd, const struct table_options *
 {
     struct stat status;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-        complain(complaint, S_ISDIR(status.st_mode) ? "%s: is a directory; name a file in it, such as %s/table"
-                                                    : "%s: is no regular file; remove it, or name another than %s",
+        complain(complaint,
+                 S_ISDIR(status.st_mode) ? "%s: is a directory; name a file in it, such as %s/table"
+                                         : "%s: is no regular file; remove it, or name another than %s",
                  table->path, table->path);
         return false;
     }
     uint64_t size = (uint64_t)status.st_size;
     if (size < slots_offset()) {
-        complain(complaint, "%s: is %llu bytes short of a table's header: truncated, or no drossel table; remove it, or set "
-                            "table.path to another file", table->path, (unsigned long long)(slots_offset() - size));
+        complain(complaint,
+                 "%s: is %llu bytes short of a table's header: truncated, or no drossel table; remove it, or set "
+                 "table.path to another file",
+                 table->path, (unsigned long long)(slots_offset() - size));
         return false;
     }
     if (!map_table(table, fd, size, complaint))
@@ -313,7 +327,8 @@ static bool open_or_make(struct table *table, const struct table_options *option
         if (made != EXISTS_ALREADY)
             return made == MADE;
     }
-    complain(complaint, "%s: appears and disappears; something else uses this path: set table.path to another", table->path);
+    complain(complaint, "%s: appears and disappears; something else uses this path: set table.path to another",
+             table->path);
     return false;
 }
 
@@ -369,7 +384,7 @@ struct table *table_open(const struct table_options *options, char *error, size_
         table_close(table);
         return NULL;
     }
-    (void)madvise(table->map, table->map_bytes, MADV_HUGEPAGE);     /* fewer TLB misses where shared memory allows it */
+    (void)madvise(table->map, table->map_bytes, MADV_HUGEPAGE); /* fewer TLB misses where shared memory allows it */
     return table;
 }
 
@@ -385,18 +400,23 @@ void table_close(struct table *table)
     free(table);
 }
 
+static bool is_own(const char *folder)
+{
+    struct stat status;
+    return stat(folder, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
+}
+
 size_t table_default_path(char *out, size_t cap)
 {
     int length;
-    struct stat status;
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     char folder[64];
     snprintf(folder, sizeof folder, "/run/user/%ld", (long)geteuid());
     if (geteuid() == 0)
         length = snprintf(out, cap, "/dev/shm/drossel");
-    else if (runtime != NULL && runtime[0] == '/')
+    else if (runtime != NULL && runtime[0] == '/' && is_own(runtime)) /* whoever changes user keeps that of the first */
         length = snprintf(out, cap, "%s/drossel", runtime);
-    else if (stat(folder, &status) == 0 && status.st_uid == geteuid())
+    else if (is_own(folder))
         length = snprintf(out, cap, "%s/drossel", folder);
     else
         length = snprintf(out, cap, "/dev/shm/drossel-%ld", (long)geteuid());

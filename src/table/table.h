@@ -84,8 +84,8 @@ struct table_options {
 struct table *table_open(const struct table_options *options, char *error, size_t error_size);
 void table_close(struct table *table);
 
-/* The default path of this user: /dev/shm/drossel for root, else drossel in $XDG_RUNTIME_DIR (or /run/user/UID, or a
- * folder of one's own in /dev/shm).  Returns its length, 0 if it does not fit. */
+/* The default path of this user: /dev/shm/drossel for root, else drossel in $XDG_RUNTIME_DIR or /run/user/UID, if
+ * that folder is the user's own, else /dev/shm/drossel-UID.  Returns its length, 0 if it does not fit. */
 size_t table_default_path(char *out, size_t cap);
 
 const char *table_path(const struct table *table);     /* "" for a private one */

@@ -188,6 +188,7 @@ def test_a_table_cut_off_under_a_running_nginx_fails_no_request(nginx, size):
     workers = server.workers()
     os.truncate(server.folder / "table", size)
     assert set(server.statuses(8)) <= {200, 429}
+    assert server.lines("the table was lost")
     assert server.workers() == workers and not server.lines("exited on signal")
     server.process.send_signal(signal.SIGHUP)
     end = time.monotonic() + 10

@@ -35,10 +35,20 @@ static void check_structure(const struct policy *policy)
         if (limit->answer == NULL || limit->rate_count == 0 || limit->subject >= policy->subject_count ||
             limit->first_rate + limit->rate_count > policy->rate_count || limit->name == NULL)
             abort();
+        if ((limit->failures && (limit->action == POLICY_DELAY || !policy->has_failures)) ||
+            (!limit->failures && (limit->hold_ns != 0 || limit->reset_on_success)) ||
+            (limit->challenge_to != NULL && limit->action != POLICY_CHALLENGE))
+            abort();
     }
+    if (policy->body_cap == 0 || (policy->secret.size != 0 && policy->secret.size < 16))
+        abort();
     for (uint32_t i = 0; i < policy->rate_count; i++)
         if (policy->rates[i].limit >= policy->limit_count || policy->rates[i].engine.spec.period_ns == 0 ||
             policy->rates[i].name == NULL)
+            abort();
+    for (uint32_t i = 0; i < policy->rate_count; i++)
+        if (policy->limits[policy->rates[i].limit].failures !=
+            ((policy->rates[i].engine.spec.flags & ENGINE_REFUNDABLE) != 0))
             abort();
     if (policy->table_keys < 64 || (policy->table_keys & (policy->table_keys - 1)) != 0 ||
         policy->rate_count >= POLICY_LIMITS_MAX)
