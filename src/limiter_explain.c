@@ -15,8 +15,8 @@ static bool has_class(const struct policy_limit *limit, const struct policy_clas
 }
 
 /* What a rate would say now, from its slot as it stands. */
-static void judge_now(struct limiter *limiter, const struct key_hash *hash, uint32_t rate, uint64_t cost, uint64_t now_ns,
-                      struct engine_verdict *verdict)
+static void judge_now(struct limiter *limiter, const struct key_hash *hash, uint32_t rate, uint64_t cost,
+                      uint64_t now_ns, struct engine_verdict *verdict)
 {
     const struct policy_rate *of = &limiter->policy->rates[rate];
     struct table_key key = table_key_mix(hash->half, of->seed);
