@@ -137,6 +137,11 @@ void ngx_http_drossel_look(ngx_http_request_t *r,
     ngx_http_drossel_seen_t *seen);
 ngx_uint_t ngx_http_drossel_is_challenge(const ngx_table_elt_t *h);
 
+/* Reads the body, finds accounts in it, and lets the phases go on.  Returns what
+ * a phase handler is to return. */
+ngx_int_t ngx_http_drossel_read_body(ngx_http_request_t *r,
+    ngx_http_drossel_ctx_t *ctx);
+
 /* Keeps the charges of a request that goes on, to be settled by its answer. */
 ngx_int_t ngx_http_drossel_open(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,

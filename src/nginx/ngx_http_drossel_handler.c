@@ -160,7 +160,9 @@ ngx_http_drossel_again(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
     }
 
     if (ctx->pending->reading) {
-        return NGX_DONE;
+        /* reading has failed, and this is the error's page */
+        ctx->waiting = 0;
+        return NGX_DECLINED;
     }
 
     mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
@@ -192,6 +194,12 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
 
     if (ctx->pending) {
         request.arrived_ns = ctx->pending->arrived_ns;
+        request.accounts = ctx->pending->accounts;
+        request.account_count = ctx->pending->account_count;
+        request.is_account_unreadable = ctx->pending->unreadable;
+
+    } else if (limiter_needs_body(mcf->limiter, &request)) {
+        return ngx_http_drossel_read_body(r, ctx);
     }
 
     rc = limiter_check(mcf->limiter, &request, &decision);
