@@ -329,10 +329,10 @@ static void quotas_are_revealed_to_who_brought_a_token(void **state)
 static void verdicts_have_names(void **state)
 {
     (void)state;
-    static const char *const names[] = { "allow", "mark", "delay", "challenge", "refuse", "drop" };
-    for (unsigned i = 0; i < 6; i++)
+    static const char *const names[] = { "allow", "mark", "delay", "challenge", "refuse", "drop", "hold" };
+    for (unsigned i = 0; i < 7; i++)
         assert_string_equal(drossel_verdict_name((enum drossel_verdict)i), names[i]);
-    assert_string_equal(drossel_verdict_name((enum drossel_verdict)6), "unknown");
+    assert_string_equal(drossel_verdict_name((enum drossel_verdict)7), "unknown");
 }
 
 int main(void)
