@@ -62,7 +62,8 @@ static void add_key(const struct limiter *limiter, struct subject_finder *finder
             continue;
         struct store_charge *charge = &charges->charge[charges->count];
         charge->key = table_key_mix(hash.half, policy->rates[rate].seed);
-        table_prefetch(limiter->table, charge->key);
+        if (charges->fetch)
+            table_prefetch(limiter->table, charge->key);
         charge->limit = &policy->rates[rate].engine;
         charge->cost = cost;
         charge->limit_id = limiter->limit_id[rate];

@@ -100,7 +100,6 @@ void table_prefetch(const struct table *table, struct table_key key)
 {
     const struct slot *home = &table->slots[table_home(table, key)];
     __builtin_prefetch(home, 1, 3);
-    __builtin_prefetch(home + 1, 1, 3);
 }
 
 uint64_t table_find(const struct table *table, struct table_key key)
