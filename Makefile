@@ -3,7 +3,7 @@ BUILD ?= build
 DESTDIR ?=
 ARGS ?= --policy examples/first.yaml
 
-BUILD_PACKAGES = build-essential meson ninja-build pkg-config libyaml-dev libsodium-dev libjansson-dev libpcre2-dev \
+BUILD_PACKAGES = build-essential meson ninja-build pkg-config libyaml-dev libsodium-dev libjansson-dev libpcre2-dev libunistring-dev \
 	nginx nginx-dev libssl-dev zlib1g-dev libxml2-dev libxslt1-dev
 TEST_PACKAGES = libcmocka-dev python3 python3-pytest python3-yaml curl nghttp2-client wrk
 PACKAGES = $(BUILD_PACKAGES) $(TEST_PACKAGES)
@@ -32,14 +32,14 @@ run: deps all
 test: deps all
 	@tests/run $(BUILD)
 
-# The unit tests under AddressSanitizer and UndefinedBehaviorSanitizer, and the table under ThreadSanitizer.
+# The unit tests under AddressSanitizer and UndefinedBehaviorSanitizer, and table, store and limiter under ThreadSanitizer.
 test-asan: deps
 	@$(MAKE) --no-print-directory all BUILD=$(BUILD)-asan SETUP='-Db_sanitize=address,undefined -Db_lundef=false'
 	@tests/run $(BUILD)-asan unit
 
 test-tsan: deps
 	@$(MAKE) --no-print-directory all BUILD=$(BUILD)-tsan SETUP='-Db_sanitize=thread -Db_lundef=false'
-	@tests/run $(BUILD)-tsan unit table store
+	@tests/run $(BUILD)-tsan unit table store limiter
 
 # Each parser and the engine under libFuzzer for SECONDS; needs clang.
 fuzz:

@@ -84,16 +84,20 @@ class Server:
         self.process = subprocess.Popen(
             ["nginx", "-e", self.folder / "error.log", "-p", self.folder, "-c", self.folder / "nginx.conf", "-g", "daemon off;"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.wait()
-        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        self.worker = int(children[0])
+        try:
+            self.worker = self.wait()
+        except BaseException:
+            self.stop()
+            raise
 
     def wait(self):
-        for _ in range(100):
+        """The worker's process id, once it is there: the socket listens before."""
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        for _ in range(200):
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return
-            except OSError:
+                return int(children.read_text().split()[0])
+            except (OSError, IndexError):
                 if self.process.poll() is not None:
                     break
                 time.sleep(0.05)

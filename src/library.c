@@ -15,7 +15,7 @@ struct drossel {
     struct table *table;
     struct limiter *limiter;
     struct drossel_options options;
-    char *table_path;        /* of the options, copied */
+    char *table_path; /* of the options, copied */
 };
 
 static void say(struct drossel_error *why, const char *text)
@@ -40,11 +40,15 @@ static struct policy *load(const char *path, enum drossel_result *result, struct
     return policy;
 }
 
-static struct table *open_table(const struct drossel *limiter, const struct policy *policy, char *error, size_t error_size)
+static struct table *open_table(const struct drossel *limiter, const struct policy *policy, char *error,
+                                size_t error_size)
 {
     char path[256];
-    struct table_options options = { .keys = limiter->options.table_keys ? limiter->options.table_keys : policy->table_keys,
-                                     .names = policy->table_names, .owner = (uid_t)-1, .group = (gid_t)-1 };
+    struct table_options options = { .keys =
+                                         limiter->options.table_keys ? limiter->options.table_keys : policy->table_keys,
+                                     .names = policy->table_names,
+                                     .owner = (uid_t)-1,
+                                     .group = (gid_t)-1 };
     if (limiter->options.private_table) {
         options.start_ns = limiter->options.private_start_ns;
     } else if (limiter->table_path != NULL) {
@@ -61,8 +65,8 @@ static struct table *open_table(const struct drossel *limiter, const struct poli
     return table_open(&options, error, error_size);
 }
 
-enum drossel_result drossel_open(struct drossel **limiter, const char *policy_path, const struct drossel_options *options,
-                                 struct drossel_error *why)
+enum drossel_result drossel_open(struct drossel **limiter, const char *policy_path,
+                                 const struct drossel_options *options, struct drossel_error *why)
 {
     if (limiter == NULL || policy_path == NULL)
         return DROSSEL_INVALID;
@@ -210,7 +214,8 @@ enum drossel_outcome drossel_outcome_of(const struct drossel *limiter, int statu
 
 
 /* A text of `from` as a text of `to`, into whose buffer the bytes were copied. */
-static struct drossel_text moved(struct drossel_text text, const struct http_answer *from, const struct drossel_answer *to)
+static struct drossel_text moved(struct drossel_text text, const struct http_answer *from,
+                                 const struct drossel_answer *to)
 {
     uintptr_t at = (uintptr_t)text.data, begin = (uintptr_t)from->buffer;
     if (at >= begin && at - begin < sizeof from->buffer)
@@ -222,7 +227,8 @@ _Static_assert(DROSSEL_ANSWER_HEADERS == HTTP_ANSWER_FIELDS && DROSSEL_ANSWER_BY
                "a public answer holds every answer");
 
 enum drossel_result drossel_answer_format(const struct drossel *limiter, const struct drossel_decision *decision,
-                                          struct drossel_text accept, uint64_t unix_now_s, struct drossel_answer *answer)
+                                          struct drossel_text accept, uint64_t unix_now_s,
+                                          struct drossel_answer *answer)
 {
     if (limiter == NULL || decision == NULL || answer == NULL || decision->verdict != DROSSEL_REFUSE)
         return DROSSEL_INVALID;

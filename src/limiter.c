@@ -17,7 +17,6 @@
 #include <string.h>
 
 #define LIMITER_CHARGES 64
-#define BAN_SEED UINT64_C(0x62616e2061646472) /* "ban addr" */
 
 /* ---- attaching a policy to a table ---- */
 
@@ -72,123 +71,7 @@ struct table *limiter_table(const struct limiter *limiter)
     return limiter->table;
 }
 
-/* ---- bans ---- */
-
-struct table_key limiter_address_key(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix,
-                                     uint64_t seed)
-{
-    struct drossel_address counted = client_key(address, ipv6_prefix);
-    struct key_hash hash = key_address_hash(table_secret(table), POLICY_BY_ADDRESS, &counted);
-    return table_key_mix(hash.half, seed);
-}
-
-static size_t format_key_address(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap)
-{
-    char text[DROSSEL_ADDRESS_TEXT];
-    int size;
-    drossel_address_format(counted, text);
-    if (counted->family == DROSSEL_IPV6 && ipv6_prefix < 128)
-        size = snprintf(out, cap, "%s/%u", text, ipv6_prefix);
-    else
-        size = snprintf(out, cap, "%s", text);
-    return (size_t)size < cap ? (size_t)size : cap - (cap > 0);
-}
-
-struct ban {
-    const struct drossel_address *address;
-    unsigned ipv6_prefix;
-    uint64_t for_ns, now_ns;
-    bool only_longer;                /* a ban that runs longer stays as it is */
-};
-
-static bool put_ban(struct table *table, const struct ban *ban)
-{
-    struct table_key key = limiter_address_key(table, ban->address, ban->ipv6_prefix, BAN_SEED);
-    struct drossel_address counted = client_key(ban->address, ban->ipv6_prefix);
-    struct table_hold hold;
-    char name[TABLE_NAME_BYTES + 8];
-    size_t size = format_key_address(&counted, ban->ipv6_prefix, name, sizeof name);
-    for (;;) {
-        switch (table_insert(table, key, TABLE_LIMIT_BAN, ban->now_ns, table_ticket(), &hold)) {
-        case TABLE_ABSENT:
-            return false;
-        case TABLE_BUSY:
-            table_wait(table, &hold, ban->now_ns);
-            break;
-        case TABLE_TAKEN:
-            if (ban->only_longer && hold.state.block_end_ns > ban->now_ns &&
-                hold.state.block_end_ns - ban->now_ns >= ban->for_ns) {
-                table_drop(table, &hold);
-                return true;
-            }
-            engine_block(&hold.state, ban->for_ns, ban->now_ns);
-            if (hold.fresh)
-                table_name_set(table, &hold, key, name, size);
-            table_bans_extend(table, hold.state.block_end_ns);
-            if (table_put(table, &hold, key, TABLE_LIMIT_BAN))
-                return true;
-            break;
-        }
-    }
-}
-
-bool limiter_ban(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix, uint64_t for_ns,
-                 uint64_t now_ns)
-{
-    struct ban ban = { address, ipv6_prefix, for_ns, now_ns, false };
-    return put_ban(table, &ban);
-}
-
-static bool ban_client(const struct limiter *limiter, const struct subject_finder *finder, uint64_t for_ns)
-{
-    struct ban ban = { &finder->client, limiter->policy->ipv6_prefix, for_ns, finder->request->now_ns, true };
-    return put_ban(limiter->table, &ban);
-}
-
-bool limiter_unban(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix, uint64_t now_ns)
-{
-    struct table_key key = limiter_address_key(table, address, ipv6_prefix, BAN_SEED);
-    struct table_entry entry = { .slot = table_find(table, key), .tag = key.tag };
-    if (entry.slot == TABLE_NO_SLOT || table_block_end(table, entry.slot, key) <= now_ns)
-        return false;
-    return table_forget(table, &entry, now_ns);
-}
-
-uint64_t limiter_banned_until(const struct limiter *limiter, const struct drossel_address *counted, uint64_t now_ns)
-{
-    if (table_bans_until(limiter->table) <= now_ns)
-        return 0;
-    struct key_hash hash = key_address_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, counted);
-    struct table_key key = table_key_mix(hash.half, BAN_SEED);
-    uint64_t slot = table_find(limiter->table, key);
-    uint64_t end_ns = slot == TABLE_NO_SLOT ? 0 : table_block_end(limiter->table, slot, key);
-    return end_ns > now_ns ? end_ns : 0;
-}
-
-/* ---- from facts to charges ---- */
-
-uint64_t limiter_times(uint64_t cost, uint64_t extra)
-{
-    if (extra == DROSSEL_ASK)
-        return 0;
-    uint64_t product;
-    if (extra == 0 || !__builtin_mul_overflow(cost, extra, &product))
-        return extra == 0 ? cost : product;
-    return UINT64_MAX;
-}
-
-static bool is_advisory(const struct policy_limit *limit)
-{
-    return limit->dry_run || limit->action == POLICY_CHALLENGE || limit->action == POLICY_MARK;
-}
-
-/* The charges of one request and what is needed to make them. */
-struct charges {
-    struct store_charge *charge;
-    uint32_t *rate;      /* for each: index into policy->rates */
-    uint32_t count, cap; /* those beyond `cap` are only counted */
-    bool has_open;       /* some count charges with an open outcome */
-};
+/* ---- charging ---- */
 
 /* One request on its way, worked out as far as nothing is asked of the table: in a batch well before its turn. */
 struct way {
@@ -200,71 +83,11 @@ struct way {
     struct charges charges;
 };
 
-/* For each of the last `count` charges, of a limit that counts failures: one more that counts how many of the key's charges
- * have an open outcome. */
-static void add_open_counters(const struct limiter *limiter, const struct policy_limit *limit,
-                              const struct drossel_request *request, struct charges *charges, uint32_t count)
-{
-    uint64_t held_ns = 0;
-    if (request->arrived_ns > 0 && request->now_ns > request->arrived_ns)
-        held_ns = request->now_ns - request->arrived_ns;
-    for (uint32_t of = charges->count - count, end = charges->count; of < end; of++, charges->count++) {
-        if (charges->count >= charges->cap)
-            continue;
-        struct store_charge *main = &charges->charge[of], *counter = &charges->charge[charges->count];
-        main->open_counter = (uint16_t)(charges->count + 1);
-        main->may_hold = held_ns < limit->hold_ns;
-        *counter = (struct store_charge){ .key = limiter_open_key(main->key),
-                                          .limit = table_engine_at(limiter->table, TABLE_LIMIT_OPEN),
-                                          .cost = main->cost,
-                                          .limit_id = TABLE_LIMIT_OPEN,
-                                          .advisory = true,
-                                          .counts_open_of = (uint16_t)(of + 1) };
-        charges->rate[charges->count] = charges->rate[of];
-        charges->has_open = true;
-    }
-}
-
-/* Adds the charges of one limit.  Those beyond `cap` are only counted. */
-static void add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
-                      const struct policy_class_set *classes, struct charges *charges)
-{
-    const struct policy *policy = limiter->policy;
-    const struct policy_limit *limit = &policy->limits[index];
-    struct key_hash hash;
-    if (!subject_hash(finder, limit->subject, &hash))
-        return;
-    uint32_t first = limit->first_rate, count = limit->rate_count;
-    const struct policy_override *override = subject_override(finder, limit);
-    if (override != NULL) {
-        if (override->unlimited)
-            return;
-        first = override->first_rate;
-        count = override->rate_count;
-    }
-    uint64_t cost = limiter_times(policy_cost_of(limit, classes), finder->request->extra_cost);
-    for (uint32_t rate = first; rate < first + count; rate++, charges->count++) {
-        if (charges->count >= charges->cap)
-            continue;
-        struct store_charge *charge = &charges->charge[charges->count];
-        charge->key = table_key_mix(hash.half, policy->rates[rate].seed);
-        table_prefetch(limiter->table, charge->key);
-        charge->limit = &policy->rates[rate].engine;
-        charge->cost = cost;
-        charge->limit_id = limiter->limit_id[rate];
-        charge->advisory = is_advisory(limit);
-        charge->open_counter = charge->counts_open_of = 0;
-        charge->held = false;
-        charges->rate[charges->count] = rate;
-    }
-    if (limit->failures && cost > 0)
-        add_open_counters(limiter, limit, finder->request, charges, count);
-}
-
 static size_t name_of_charge(void *context, const struct store_charge *charge, char *out, size_t cap)
 {
     struct naming *naming = context;
     uint32_t rate = naming->rate[charge - naming->charge];
+    subject_account_select(naming->finder, charge->subject & ~(unsigned)SUBJECT_SEVERAL);
     return subject_format(naming->finder,
                           naming->finder->policy->limits[naming->finder->policy->rates[rate].limit].subject, out, cap);
 }
@@ -281,7 +104,7 @@ static void apply_bans(const struct limiter *limiter, const struct subject_finde
         if ((charge->limit->spec.flags & ENGINE_BAN) == 0 || !charge->judged || !charge->verdict.started_block)
             continue;
         if (!policy->limits[policy->rates[charges->rate[i]].limit].dry_run)
-            (void)ban_client(limiter, finder, charge->verdict.wait_ns);
+            (void)limiter_ban_client(limiter, finder, charge->verdict.wait_ns);
     }
 }
 
@@ -328,21 +151,32 @@ static void begin_decision(const struct way *way, struct drossel_decision *decis
     decision->ticket.count = 0;
 }
 
+static void add_limits(const struct limiter *limiter, struct subject_finder *finder, const uint32_t *limits, uint32_t count,
+                       const struct policy_class_set *classes, struct charges *charges)
+{
+    charges->count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        limiter_add_limit(limiter, finder, limits[i], classes, charges);
+}
+
 /* With more limits than the stack has room for.  The decision is begun only when nothing can fail any more. */
 static enum drossel_result charge_many(const struct limiter *limiter, struct way *way, struct drossel_decision *decision)
 {
-    const struct policy *policy = limiter->policy;
     struct policy_class_set classes;
-    uint32_t *matched = malloc((size_t)policy->limit_count * sizeof *matched);
-    struct charges charges = { .cap = 2 * policy->rate_count }; /* each may have a counter of open outcomes */
+    struct charges charges = { .cap = 0 };
+    uint32_t limit_count = limiter->policy->limit_count;
+    uint32_t *matched = malloc((size_t)limit_count * sizeof *matched);
+    if (matched == NULL)
+        return DROSSEL_NO_MEMORY;
+    uint32_t count = policy_match(limiter->policy, &way->facts, &classes, matched, limit_count);
+    add_limits(limiter, &way->finder, matched, count, &classes, &charges);     /* without room: counts them */
+    charges.cap = charges.count;
     charges.charge = malloc((size_t)charges.cap * sizeof *charges.charge);
     charges.rate = malloc((size_t)charges.cap * sizeof *charges.rate);
     struct table_hold *hold = malloc((size_t)charges.cap * sizeof *hold);
     enum drossel_result result = DROSSEL_NO_MEMORY;
-    if (matched != NULL && charges.charge != NULL && charges.rate != NULL && hold != NULL) {
-        uint32_t count = policy_match(policy, &way->facts, &classes, matched, policy->limit_count);
-        for (uint32_t i = 0; i < count; i++)
-            add_limit(limiter, &way->finder, matched[i], &classes, &charges);
+    if (charges.charge != NULL && charges.rate != NULL && hold != NULL) {
+        add_limits(limiter, &way->finder, matched, count, &classes, &charges);
         begin_decision(way, decision);
         charge_and_merge(limiter, &way->finder, &charges, hold, decision);
         result = DROSSEL_OK;
@@ -386,7 +220,7 @@ static void refuse_banned(const struct limiter *limiter, struct way *way, uint64
     struct subject_finder *finder = &way->finder;
     uint64_t wait_ns = until_ns - finder->request->now_ns;
     if (limiter->ban_extend_ns > wait_ns && finder->request->extra_cost != DROSSEL_ASK &&
-        ban_client(limiter, finder, limiter->ban_extend_ns))
+        limiter_ban_client(limiter, finder, limiter->ban_extend_ns))
         wait_ns = limiter->ban_extend_ns;
     uint64_t other_ns = wait_without_ban(limiter, way);
     decision->verdict = DROSSEL_REFUSE;
@@ -422,7 +256,7 @@ static void prepare(const struct limiter *limiter, const struct drossel_request 
     uint32_t matched[LIMITER_CHARGES];
     uint32_t count = policy_match(policy, &way->facts, &classes, matched, LIMITER_CHARGES);
     for (uint32_t i = 0; i < count && i < LIMITER_CHARGES; i++)
-        add_limit(limiter, &way->finder, matched[i], &classes, &way->charges);
+        limiter_add_limit(limiter, &way->finder, matched[i], &classes, &way->charges);
     way->is_crowded = count > LIMITER_CHARGES || way->charges.count > way->charges.cap;
     /* Last, though it may make all of the above idle: by now the keys' lines are on their way from memory, and long lists
      * of networks are looked through meanwhile. */
@@ -522,7 +356,7 @@ size_t limiter_key_format(const struct limiter *limiter, const struct drossel_re
     const struct policy *policy = limiter->policy;
     if (decision->limit >= policy->limit_count) {
         struct drossel_address counted = client_key(&decision->client, policy->ipv6_prefix);
-        return format_key_address(&counted, policy->ipv6_prefix, out, cap);
+        return limiter_address_format(&counted, policy->ipv6_prefix, out, cap);
     }
     struct subject_finder finder;
     subject_begin(&finder, policy, table_secret(limiter->table), request, &decision->client);

@@ -98,7 +98,6 @@ static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel
     decision->used = verdict->used;
     decision->wait_ns = kind >= DROSSEL_REFUSE ? verdict->wait_ns : 0;
     decision->delay_ns = kind == DROSSEL_DELAY ? verdict->delay_ns : 0;
-    decision->blocked = kind >= DROSSEL_REFUSE && verdict->blocked && !verdict->started_block;
     decision->subject_hash = charge->key.home;
 }
 
@@ -122,6 +121,7 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
             continue;
         }
         decision->started_block |= verdict->started_block;
+        decision->blocked |= kind >= DROSSEL_REFUSE && verdict->blocked && !verdict->started_block;
         if (kind == DROSSEL_DELAY && verdict->delay_ns > longest_delay_ns)
             longest_delay_ns = verdict->delay_ns;
         add_quota(&policy->rates[rate[i]], verdict, kind >= DROSSEL_REFUSE, decision);

@@ -20,6 +20,24 @@ struct naming {
     const uint32_t *rate;
 };
 
+/* The charges of one request and what is needed to make them. */
+struct charges {
+    struct store_charge *charge;
+    uint32_t *rate;      /* for each: index into policy->rates */
+    uint32_t count, cap; /* those beyond `cap` are only counted */
+    bool has_open;       /* some count charges with an open outcome */
+};
+
+/* Adds the charges of limit number `index`: for each account, where its key has one and the request names several. */
+void limiter_add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
+                       const struct policy_class_set *classes, struct charges *charges);
+
+/* Bans the client of a request; a ban that runs longer stays. */
+bool limiter_ban_client(const struct limiter *limiter, const struct subject_finder *finder, uint64_t for_ns);
+
+/* An address as it is counted, with its prefix. */
+size_t limiter_address_format(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap);
+
 /* Merges the verdicts of all charges into one decision. */
 void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate, uint32_t count,
                    struct drossel_decision *decision);

@@ -92,7 +92,9 @@ void limiter_ticket(const struct limiter *limiter, const struct store_batch *bat
         ticket->charge[n].open_mark = batch->charge[charge->open_counter - 1].verdict.mark;
         ticket->charge[n].cost = charge->cost;
         ticket->charge[n].limit = charge->limit_id;
-        ticket->charge[n].resets = policy->limits[policy->rates[rate[i]].limit].reset_on_success;
+        /* A body that names several accounts must not clear the one that it did not log in to. */
+        ticket->charge[n].resets = policy->limits[policy->rates[rate[i]].limit].reset_on_success &&
+                                   (charge->subject & SUBJECT_SEVERAL) == 0;
         if (n > 0)
             continue;
         struct table_key key = ticket_key(charge, batch->now_ns);

@@ -17,9 +17,9 @@ void subject_begin(struct subject_finder *finder, const struct policy *policy, c
     finder->request = request;
     finder->client = *client;
     finder->client_key = client_key(client, policy->ipv6_prefix);
-    finder->account = request->account;
     finder->token = request->token;
-    finder->looked_for_account = request->account.size > 0;
+    finder->looked_for_account = false;
+    finder->account_at = 0;
     finder->looked_for_token = request->token.size > 0;
     finder->parts_hashed = 0;
     memset(finder->state, 0, kept);
@@ -61,34 +61,25 @@ static bool find_source(struct subject_finder *finder, const struct policy_sourc
         return request_header(request, authorization, 0, &line) && credential_bearer(line, value) && value->size > 0;
     case POLICY_FROM_FORM:
     case POLICY_FROM_JSON:
-        break; /* refused when the policy is loaded */
+        break; /* the door looks into bodies: request->accounts */
     }
     return false;
 }
 
-static void find_first(struct subject_finder *finder, const struct policy_source *sources, uint32_t count,
-                       struct drossel_text *value)
+bool subject_find_first(struct subject_finder *finder, const struct policy_source *sources, uint32_t count,
+                        struct drossel_text *value)
 {
     for (uint32_t i = 0; i < count; i++)
         if (find_source(finder, &sources[i], value))
-            return;
+            return true;
     *value = (struct drossel_text){ NULL, 0 };
-}
-
-static bool find_account(struct subject_finder *finder, struct drossel_text *text)
-{
-    if (!finder->looked_for_account) {
-        find_first(finder, finder->policy->account_from, finder->policy->account_from_count, &finder->account);
-        finder->looked_for_account = true;
-    }
-    *text = finder->account;
-    return text->size > 0;
+    return false;
 }
 
 static bool find_token(struct subject_finder *finder, struct drossel_text *text)
 {
     if (!finder->looked_for_token) {
-        find_first(finder, finder->policy->token_from, finder->policy->token_from_count, &finder->token);
+        (void)subject_find_first(finder, finder->policy->token_from, finder->policy->token_from_count, &finder->token);
         finder->looked_for_token = true;
     }
     *text = finder->token;
@@ -111,7 +102,10 @@ bool subject_part(struct subject_finder *finder, const struct policy_part *part,
     case POLICY_BY_SITE:
         return true;
     case POLICY_BY_ACCOUNT:
-        return find_account(finder, text);
+        if (subject_account_count(finder) == 0)
+            return false;
+        *text = finder->account[finder->account_at];
+        return true;
     case POLICY_BY_TOKEN:
         return find_token(finder, text);
     case POLICY_BY_PATH:
@@ -137,6 +131,10 @@ static bool part_hash_anew(struct subject_finder *finder, const struct policy_pa
     }
     if (!subject_part(finder, part, &text))
         return false;
+    if (part->kind == POLICY_BY_ACCOUNT) {
+        *hash = finder->account_hash[finder->account_at];
+        return true;
+    }
     *hash = part->kind == POLICY_BY_HEADER ? key_pair_hash(finder->secret, kind, part->header, text)
                                            : key_part_hash(finder->secret, kind, text.data, text.size);
     return true;
@@ -180,6 +178,14 @@ static bool hash_anew(struct subject_finder *finder, const struct policy_subject
 bool subject_hash(struct subject_finder *finder, uint32_t index, struct key_hash *hash)
 {
     const struct policy_subject *subject = &finder->policy->subjects[index];
+    if (subject->part_count == 1 && subject->part[0].kind == POLICY_BY_ADDRESS) { /* the most frequent one by far */
+        const uint32_t bit = UINT32_C(1) << POLICY_BY_ADDRESS;
+        if ((finder->parts_hashed & bit) == 0)
+            finder->part[POLICY_BY_ADDRESS] = key_address_hash(finder->secret, POLICY_BY_ADDRESS, &finder->client_key);
+        finder->parts_hashed |= bit;
+        *hash = finder->part[POLICY_BY_ADDRESS];
+        return true;
+    }
     if (index >= SUBJECTS_KEPT)
         return hash_anew(finder, subject, hash);
     if (finder->state[index] == 0)
@@ -258,6 +264,7 @@ static size_t part_format(struct subject_finder *finder, const struct policy_par
     case POLICY_BY_PATH:
         return subject_part(finder, part, &text) ? plain_copy(text, out, cap) : 0;
     case POLICY_BY_ACCOUNT:
+        return subject_account_format(finder, out, cap);
     case POLICY_BY_TOKEN:
     case POLICY_BY_HEADER:
         if (part_hash(finder, part, &hash))

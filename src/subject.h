@@ -9,6 +9,8 @@
 #include "request/credential.h"
 #include "request/key.h"
 
+#define SUBJECT_ACCOUNTS_MAX 17  /* accounts of one request, and the one for bodies that cannot be read */
+#define SUBJECT_SEVERAL 128      /* in store_charge.subject: the request names several accounts */
 #define SUBJECTS_KEPT 64         /* subjects whose hash is kept while a request is decided; further ones are hashed anew */
 
 /* One request while it is decided; lives on the stack.  Only the marks of `state` need to be zeroed. */
@@ -18,8 +20,12 @@ struct subject_finder {
     const struct drossel_request *request;
     struct drossel_address client;       /* as recovered */
     struct drossel_address client_key;   /* as counted */
-    struct drossel_text account, token;  /* found so far */
+    struct drossel_text token;           /* found so far */
     bool looked_for_account, looked_for_token;
+    /* The accounts that the request names, different ones only, and the one that is being counted. */
+    uint8_t account_count, account_at;
+    struct drossel_text account[SUBJECT_ACCOUNTS_MAX];   /* raw; size 0: that of an unreadable body */
+    struct key_hash account_hash[SUBJECT_ACCOUNTS_MAX];  /* folded, hashed */
     char account_buffer[CREDENTIAL_BASIC_MAX];/* for an account that had to be decoded */
     uint32_t parts_hashed;               /* bit 1 << enum policy_part_kind, of those that occur once in a request */
     struct key_hash part[POLICY_BY_HEADER];
@@ -33,6 +39,19 @@ void subject_begin(struct subject_finder *finder, const struct policy *policy, c
 /* The hash of subject number `index`.  False if the request has not all of its parts. */
 bool subject_hash(struct subject_finder *finder, uint32_t index, struct key_hash *hash);
 
+/* How many accounts the request names: 0, mostly 1, more if a field is there more than once. */
+unsigned subject_account_count(struct subject_finder *finder);
+
+/* From now on the account number `at` is the one that subjects are made of; 0 at first. */
+void subject_account_select(struct subject_finder *finder, unsigned at);
+
+/* Has subject number `index` an account among its parts? */
+bool subject_has_account(const struct policy *policy, uint32_t index);
+
+/* Where account and token come from, for subject_account.c: the first of `sources` that is there. */
+bool subject_find_first(struct subject_finder *finder, const struct policy_source *sources, uint32_t count,
+                        struct drossel_text *value);
+
 /* The text of a part as it is in the request; false if it is missing or empty. Addresses and `site` have none. */
 bool subject_part(struct subject_finder *finder, const struct policy_part *part, struct drossel_text *text);
 
@@ -45,6 +64,10 @@ const struct policy_override *subject_override(struct subject_finder *finder, co
 /* Readable: addresses as they are, paths, `site`; accounts, tokens and headers as `#` and 8 hexadecimal digits of their
  * hash.  Parts are joined with a space.  Returns the length, cut to `cap`. */
 size_t subject_format(struct subject_finder *finder, uint32_t index, char *out, size_t cap);
+
+/* The selected account as `#` and 8 hexadecimal digits of its digest, which is HMAC-SHA-256 where the policy has a secret, else
+ * SHA-256: the same in all tables and logs. */
+size_t subject_account_format(struct subject_finder *finder, char *out, size_t cap);
 
 /* Is somebody signed in: was there a token? */
 bool subject_signed_in(struct subject_finder *finder);

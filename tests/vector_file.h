@@ -7,6 +7,7 @@
 #define DROSSEL_TESTS_VECTOR_FILE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +27,8 @@ static inline const char *vector_text(const json_t *object, const char *key)
     return text == NULL ? "" : text;
 }
 
-/* One test for each vector that `wanted` accepts; each finds its vector, a json_t, in *state.  Exits without the file:
- * a run that tests nothing must not look like one that passes. */
-static inline void vector_file_open(struct vector_file *file, const char *name, bool (*wanted)(const json_t *),
-                                    CMUnitTestFunction test)
+/* Exits without the file: a run that tests nothing must not look like one that passes. */
+static inline void vector_file_load(struct vector_file *file, const char *name)
 {
     const char *folder = getenv("DROSSEL_VECTORS");
     char path[4096];
@@ -41,11 +40,18 @@ static inline void vector_file_open(struct vector_file *file, const char *name, 
         fprintf(stderr, "%s: %s\n", path, why.text);
         exit(1);
     }
-    size_t index;
+}
+
+/* One test for each vector of `list` that `wanted` (NULL: each) accepts; each finds its vector, a json_t, in *state.
+ * Exits if there are none, or more than fit. */
+static inline void vector_file_add(struct vector_file *file, const char *list, bool (*wanted)(const json_t *),
+                                   CMUnitTestFunction test)
+{
+    size_t index, before = file->count;
     json_t *vector;
-    json_array_foreach(json_object_get(file->root, "vectors"), index, vector)
+    json_array_foreach(json_object_get(file->root, list), index, vector)
     {
-        if (!wanted(vector))
+        if (wanted != NULL && !wanted(vector))
             continue;
         if (file->count == VECTORS_MAX)
             break;
@@ -59,10 +65,18 @@ static inline void vector_file_open(struct vector_file *file, const char *name, 
         }
         file->test[file->count++] = (struct CMUnitTest){ out, test, NULL, NULL, vector };
     }
-    if (file->count == 0 || file->count == VECTORS_MAX) {
-        fprintf(stderr, "%s: %zu vectors; 1 to %d are expected\n", path, file->count, VECTORS_MAX - 1);
+    if (file->count == before || file->count == VECTORS_MAX) {
+        fprintf(stderr, "%s: %zu vectors; 1 to %d are expected\n", list, file->count - before, VECTORS_MAX - 1);
         exit(1);
     }
+}
+
+/* Loads a file whose vectors are all in one list, `vectors`. */
+static inline void vector_file_open(struct vector_file *file, const char *name, bool (*wanted)(const json_t *),
+                                    CMUnitTestFunction test)
+{
+    vector_file_load(file, name);
+    vector_file_add(file, "vectors", wanted, test);
 }
 
 /* Runs the group; returns what main should. */

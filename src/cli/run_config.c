@@ -58,7 +58,8 @@ static void write_main(FILE *out, const struct run_plan *plan)
     write_path(out, "pid", plan, "nginx.pid");
     fputs(";\n", out);
     write_path(out, "error_log", plan, "error.log");
-    fputs(" notice;\nevents { worker_connections 1024; }\n", out);
+    fprintf(out, " notice;\nerror_log syslog:server=unix:%s/live.sock,nohostname,tag=drossel error;\n", plan->folder);
+    fputs("events { worker_connections 1024; }\n", out);
 }
 
 static void write_types(FILE *out)
@@ -87,6 +88,7 @@ static void write_http(FILE *out, const struct run_plan *plan)
             "    log_format drossel_live \"" RUN_LIVE_FORMAT "\";\n"
             "    map $drossel_verdict $drossel_live { default 1; \"\" 0; - 0; PASSED 0; }\n"
             "    access_log syslog:server=unix:%s/live.sock,nohostname,tag=drossel drossel_live if=$drossel_live;\n"
+            "    drossel_log_level warn;\n" /* the live lines tell it already */
             "    drossel_policy ",
             plan->folder);
     run_quote(out, plan->policy);

@@ -1,11 +1,12 @@
 /*
- * drossel run: a live line for each refusal.
+ * drossel run: a live line for each refusal, and for what goes wrong.
  *
  * nginx writes them to a datagram socket in the way of syslog: it does not wait when nobody reads, so a terminal that was
  * stopped with Ctrl-S holds up no request.
  */
 #include "cli/run.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "cli/cli.h"
 
 #define LINES_A_SECOND 25 /* more than that nobody can read; the rest is counted */
+#define ERRORS_A_SECOND 5
 #define MESSAGE_BYTES 4096
 
 int run_live_open(const struct run_plan *plan)
@@ -46,6 +48,26 @@ static char *next_field(char **rest)
     return field;
 }
 
+/* `2026/01/31 12:00:00 [error] 7#7: *1 drossel: ALL VISITORS ...`, which may quote a header: what could steer a terminal is taken
+ * out.  The policy's mistakes, at emerg, are told where it is read. */
+static void print_error(char *line, const char *clock)
+{
+    char *level = strchr(line, '['), *text = strstr(line, "drossel: ");
+    if (level == NULL || strncmp(level, "[emerg", 6) == 0)
+        return;
+    text = text != NULL ? text + strlen("drossel: ") : level;
+    for (char *c = text; *c != '\0'; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    printf("%s  %-10s %s\n", clock, "ERROR", text);
+}
+
+static bool is_error(const char *message)
+{
+    const char *rest = strstr(message, "drossel: ");
+    return rest != NULL && isdigit((unsigned char)rest[strlen("drossel: ")]);
+}
+
 /* `<190>Jan  1 00:00:00 drossel: REFUSED\tpage\t203.0.113.7\t9.2\tGET /` */
 static void print_message(char *message, const char *clock)
 {
@@ -64,7 +86,7 @@ static void print_message(char *message, const char *clock)
 void run_live_print(int fd)
 {
     static time_t second;
-    static unsigned lines, hidden;
+    static unsigned lines, errors, hidden;
     char message[MESSAGE_BYTES], clock[16];
     ssize_t size;
     time_t now = time(NULL);
@@ -74,10 +96,17 @@ void run_live_print(int fd)
         if (hidden > 0)
             printf("%s  and %u more\n", clock, hidden);
         second = now;
-        lines = hidden = 0;
+        lines = errors = hidden = 0;
     }
     while ((size = recv(fd, message, sizeof message - 1, 0)) > 0) {
         message[size] = '\0';
+        if (is_error(message)) { /* never hidden by a flood of refusals */
+            if (errors++ < ERRORS_A_SECOND)
+                print_error(strstr(message, "drossel: ") + strlen("drossel: "), clock);
+            else
+                hidden++;
+            continue;
+        }
         if (lines < LINES_A_SECOND)
             print_message(message, clock);
         else

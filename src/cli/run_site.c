@@ -14,6 +14,8 @@
 
 #include "cli/cli.h"
 
+#define PAGE_BYTES 4096
+#define WHERE "127.0.0.1:8080" /* stands in the page for where the site listens */
 #define HEAD(title)                                                                                                    \
     "<!doctype html>\n<html lang=en>\n<meta charset=utf-8>\n<meta name=viewport content=\"width=device-width\">\n"     \
     "<link rel=stylesheet href=/style.css>\n<title>" title "</title>\n<main>\n"
@@ -32,7 +34,7 @@ static const struct {
                       "answers:"
                       " with <b>429</b>, and with how long to wait.</p>\n"
                       "<pre>seq 80 | xargs -P 20 -I{} curl -s -o /dev/null \\\n  -w '%{http_code}\\n' "
-                      "http://127.0.0.1:8080/ | sort | uniq -c</pre>\n"
+                      "http://" WHERE "/ \\\n  | sort | uniq -c</pre>\n"
                       "<ul>\n<li><a href=/login>A login</a> that knows one right password\n"
                       "<li>An API: <a href=/api/time>/api/time</a>, <a href=\"/api/echo?say=hello\">/api/echo</a>\n"
                       "<li>Static files: <a href=/style.css>/style.css</a>, <a "
@@ -65,6 +67,16 @@ static const struct {
       "<path d=\"M58 90v14M66 90v14\" stroke=\"#a3541c\" stroke-width=\"3\"/>\n</svg>\n" },
 };
 
+static bool write_page(const struct run_plan *plan, const char *name, const char *text)
+{
+    char page[PAGE_BYTES];
+    const char *where = strstr(text, WHERE);
+    if (where == NULL)
+        return run_write_file(plan, name, text);
+    snprintf(page, sizeof page, "%.*s%s%s", (int)(where - text), text, plan->listen[0], where + strlen(WHERE));
+    return run_write_file(plan, name, page);
+}
+
 bool run_site_files(const struct run_plan *plan)
 {
     char path[RUN_PATH];
@@ -74,7 +86,7 @@ bool run_site_files(const struct run_plan *plan)
         return false;
     }
     for (size_t i = 0; i < sizeof file / sizeof *file; i++)
-        if (!run_write_file(plan, file[i].name, file[i].text))
+        if (!write_page(plan, file[i].name, file[i].text))
             return false;
     return true;
 }

@@ -27,9 +27,10 @@
 #define KEPT_CLOSED 31 /* in a verdict's `kept`: closed stamps in the window ... */
 #define KEPT_OPEN 128  /* ... and whether the open one is */
 
-static unsigned closed_count(const struct engine_state *state)
+/* Never more than fit: who reads a slot without its guard may meet the words of another limit. */
+static unsigned closed_count(const struct engine_state *state, const struct engine_limit *limit)
 {
-    return (unsigned)(state->log[3] >> LIVE_SHIFT);
+    return (unsigned)engine_min(state->log[3] >> LIVE_SHIFT, limit->stamps);
 }
 
 static void closed_count_set(struct engine_state *state, unsigned count)
@@ -92,7 +93,7 @@ static void push(struct engine_state *state, const struct engine_limit *limit, u
     unsigned bits = limit->stamp_bits;
     if (limit->stamps == 0)
         return;
-    unsigned closed = closed_count(state);
+    unsigned closed = closed_count(state, limit);
     uint64_t code = place & low_bits(limit->age_bits);
     if (count_bits(limit) > 0)
         code = code << count_bits(limit) | engine_min(count, low_bits(count_bits(limit)));
@@ -115,7 +116,7 @@ struct stamps {
 static void unpack(const struct engine_state *state, const struct engine_limit *limit, struct stamps *stamps)
 {
     uint64_t newest = grid_of(limit, state->time_ns);
-    stamps->count = closed_count(state);
+    stamps->count = closed_count(state, limit);
     for (unsigned i = 0; i < stamps->count; i++) {
         uint64_t code = code_at(state, limit, i);
         stamps->place[i] = place_on_grid(limit, code, newest);
@@ -178,7 +179,7 @@ struct window {
  * first also leaves first. */
 static uint64_t open_expiry(const struct engine_state *state, const struct engine_limit *limit, uint64_t newest)
 {
-    if (closed_count(state) > 0 &&
+    if (closed_count(state, limit) > 0 &&
         code_at(state, limit, 0) >> count_bits(limit) == (newest & low_bits(limit->age_bits)))
         return expiry_of(limit, newest);
     return engine_add(state->time_ns, limit->spec.period_ns);
@@ -186,7 +187,7 @@ static uint64_t open_expiry(const struct engine_state *state, const struct engin
 
 static struct window window_at(const struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
 {
-    struct window window = { .closed = closed_count(state) };
+    struct window window = { .closed = closed_count(state, limit) };
     if (window.closed > 0)
         window.newest = grid_of(limit, state->time_ns);
     window.open_expiry_ns = open_expiry(state, limit, window.newest);
@@ -269,7 +270,7 @@ static uint64_t turn_of(const struct engine_state *state, const struct engine_li
 /* Drops what has left the window. */
 static void keep(struct engine_state *state, unsigned closed, uint64_t open)
 {
-    if (closed_count(state) != closed)
+    if (state->log[3] >> LIVE_SHIFT != closed)
         closed_count_set(state, closed);
     state->tally = (uint32_t)open;
 }
@@ -279,7 +280,7 @@ static void charge_kept(struct engine_state *state, const struct engine_limit *l
 {
     while (cost > 0) {
         if (state->tally >= limit->chunk) {
-            if (count_bits(limit) > 0 && closed_count(state) == limit->stamps)
+            if (count_bits(limit) > 0 && closed_count(state, limit) == limit->stamps)
                 close_merging(state, limit);
             else
                 push(state, limit, grid_of(limit, state->time_ns), state->tally);
@@ -470,8 +471,7 @@ uint64_t sliding_refund(struct engine_state *state, const struct engine_limit *l
 void sliding_repair(struct engine_state *state, const struct engine_limit *limit)
 {
     state->tally = (uint32_t)engine_min(state->tally, limit->chunk);
-    if (closed_count(state) > limit->stamps)
-        closed_count_set(state, limit->stamps);
+    closed_count_set(state, closed_count(state, limit));
     struct stamps stamps, kept = { .count = 0 };
     unpack(state, limit, &stamps);
     uint64_t later = grid_of(limit, state->time_ns), room = engine_minus(limit->spec.count, state->tally);

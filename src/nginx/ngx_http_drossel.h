@@ -50,6 +50,7 @@ typedef struct {
     time_t                        failed;     /* second of the last error line */
 
     struct proxywatch             watch;
+    struct http_answer_cache     *answers;
     ngx_atomic_t                 *warned;     /* shared by all workers */
 
     unsigned                      wanted:1;   /* "drossel on" was written */

@@ -2,7 +2,7 @@
 /*
  * What the client and the application are told.
  *
- * A refusal is written by http_answer_format() on the stack; only the bytes that
+ * A refusal comes from the worker's last answers, or is written on the stack; only the bytes that
  * are used are copied to the request's pool.  Where the configuration has an
  * error_page for the status, the status is returned instead and nginx makes the
  * body; our header fields stay, as an internal redirect keeps headers_out.
@@ -11,15 +11,15 @@
 
 #include "ngx_http_drossel.h"
 
-#include "http/answer.h"
+#include "http/answer_cache.h"
 
 
 static ngx_int_t ngx_http_drossel_fields(ngx_http_request_t *r,
-    struct http_answer *answer);
+    const struct http_answer *answer, struct drossel_text *body);
 static ngx_uint_t ngx_http_drossel_has_error_page(ngx_http_request_t *r,
     ngx_uint_t status);
 static ngx_int_t ngx_http_drossel_send(ngx_http_request_t *r,
-    const struct http_answer *answer);
+    const struct http_answer *answer, struct drossel_text body);
 static void ngx_http_drossel_moved(ngx_http_request_t *r, ngx_table_elt_t *from,
     ngx_table_elt_t *to);
 
@@ -32,7 +32,9 @@ ngx_int_t
 ngx_http_drossel_refuse(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct drossel_decision *decision)
 {
-    struct http_answer              answer;
+    struct drossel_text             body;
+    struct http_answer              scratch;
+    const struct http_answer       *answer;
     struct http_answer_request      request;
     const struct http_answer_rules  *rules;
 
@@ -53,17 +55,18 @@ ngx_http_drossel_refuse(ngx_http_request_t *r,
 
     request.unix_now_s = (uint64_t) ngx_time();
 
-    http_answer_format(rules, decision, &request, &answer);
+    answer = http_answer_cached(mcf->answers, rules, decision, &request,
+                                &scratch);
 
-    if (ngx_http_drossel_fields(r, &answer) != NGX_OK) {
+    if (ngx_http_drossel_fields(r, answer, &body) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    if (ngx_http_drossel_has_error_page(r, answer.status)) {
-        return answer.status;
+    if (ngx_http_drossel_has_error_page(r, answer->status)) {
+        return answer->status;
     }
 
-    ngx_http_finalize_request(r, ngx_http_drossel_send(r, &answer));
+    ngx_http_finalize_request(r, ngx_http_drossel_send(r, answer, body));
 
     return NGX_DONE;
 }
@@ -72,12 +75,13 @@ ngx_http_drossel_refuse(ngx_http_request_t *r,
 /* Moves the used part of the answer's buffer to the pool, and sets the fields. */
 
 static ngx_int_t
-ngx_http_drossel_fields(ngx_http_request_t *r, struct http_answer *answer)
+ngx_http_drossel_fields(ngx_http_request_t *r,
+    const struct http_answer *answer, struct drossel_text *body)
 {
-    size_t              i;
-    u_char             *copy;
-    ngx_table_elt_t    *h;
-    struct http_field  *field;
+    size_t                    i;
+    u_char                   *copy;
+    ngx_table_elt_t          *h;
+    const struct http_field  *field;
 
     copy = ngx_pnalloc(r->pool, answer->used + 1);
     if (copy == NULL) {
@@ -109,7 +113,8 @@ ngx_http_drossel_fields(ngx_http_request_t *r, struct http_answer *answer)
         h->lowcase_key = NULL;
     }
 
-    answer->body.data = (const char *) ngx_http_drossel_rebase(answer->body);
+    body->data = (const char *) ngx_http_drossel_rebase(answer->body);
+    body->size = answer->body.size;
 
 #undef ngx_http_drossel_rebase
 
@@ -145,7 +150,8 @@ ngx_http_drossel_has_error_page(ngx_http_request_t *r, ngx_uint_t status)
 
 
 static ngx_int_t
-ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer)
+ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer,
+    struct drossel_text body)
 {
     u_char       *end;
     ngx_int_t     rc;
@@ -162,9 +168,9 @@ ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer)
     r->err_status = 0;
     r->headers_out.status = answer->status;
     r->headers_out.status_line.len = 0;
-    r->headers_out.content_length_n = (off_t) answer->body.size;
+    r->headers_out.content_length_n = (off_t) body.size;
 
-    if (answer->body.size == 0 || answer->content_type == NULL) {
+    if (body.size == 0 || answer->content_type == NULL) {
         r->headers_out.content_length_n = 0;
         r->header_only = 1;
 
@@ -192,8 +198,8 @@ ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer)
         return NGX_ERROR;
     }
 
-    b->pos = (u_char *) answer->body.data;
-    b->last = b->pos + answer->body.size;
+    b->pos = (u_char *) body.data;
+    b->last = b->pos + body.size;
     b->memory = 1;
     b->last_buf = 1;
     b->last_in_chain = 1;

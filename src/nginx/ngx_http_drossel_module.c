@@ -12,6 +12,8 @@
 
 #include "ngx_http_drossel.h"
 
+#include "http/answer_cache.h"
+
 #include <grp.h>
 #include <pwd.h>
 #include <sys/mman.h>
@@ -251,6 +253,13 @@ ngx_http_drossel_attach(ngx_conf_t *cf, ngx_http_drossel_main_conf_t *mcf)
     if (mcf->warned == MAP_FAILED) {
         mcf->warned = NULL;
         ngx_log_error(NGX_LOG_EMERG, cf->log, ngx_errno, "mmap() failed");
+        return NGX_ERROR;
+    }
+
+    /* written by each worker for itself: the pages are private after the fork */
+
+    mcf->answers = ngx_pcalloc(cf->pool, sizeof(struct http_answer_cache));
+    if (mcf->answers == NULL) {
         return NGX_ERROR;
     }
 

@@ -331,8 +331,8 @@ void read_limits(struct reading *reading, const struct node *key, void *into)
                 node_kind_name(map));
         return;
     }
-    if (map->count >= POLICY_LIMITS_MAX) {
-        mistake(reading, key, "%zu limits; at most %d are possible", map->count, POLICY_LIMITS_MAX - 1);
+    if (map->count > POLICY_RATES_MAX) {
+        mistake(reading, key, "%zu limits; at most %d are possible", map->count, POLICY_RATES_MAX);
         return;
     }
     struct policy_limit *limits = arena_array(reading->arena, map->count + 1, sizeof(*limits));

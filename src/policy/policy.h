@@ -18,7 +18,8 @@
 #include "request/client.h"
 #include "request/netset.h"
 
-#define POLICY_LIMITS_MAX 4096       /* limits times rates; also the table's registry */
+#define POLICY_LIMITS_MAX 4096       /* places in the table's registry ... */
+#define POLICY_RATES_MAX (POLICY_LIMITS_MAX - 3)     /* ... of which it keeps three for itself */
 #define POLICY_PARTS_MAX 8           /* parts of a `by` list */
 #define POLICY_NAME_MAX 64           /* bytes of a limit's or class's name: [A-Za-z0-9._-] */
 

@@ -81,11 +81,11 @@ uint32_t add_rate(struct reading *reading, const struct limit_draft *draft, cons
         mistake(reading, rate->node, "rate \"%s\": %s", quotable(reading->arena, rate->node->text), wrong);
         return UINT32_MAX;
     }
-    if (reading->rates.count >= POLICY_LIMITS_MAX - 1) { /* one place of the table's registry is the ban's */
-        if (reading->rates.count == POLICY_LIMITS_MAX - 1)
+    if (reading->rates.count >= POLICY_RATES_MAX) {
+        if (reading->rates.count == POLICY_RATES_MAX)
             mistake(reading, rate->node,
                     "more than %d rates in all limits and overrides together; let keys share rates",
-                    POLICY_LIMITS_MAX - 1);
+                    POLICY_RATES_MAX);
         return UINT32_MAX;
     }
     check_refunds(reading, rate, &spec);

@@ -10,8 +10,8 @@
 
 #include "request/client.h"
 
-#define PROXYWATCH_REQUESTS 50 /* at least so many more under that address than under others ... */
-#define PROXYWATCH_VALUES 25   /* ... with at least so many different values of the header */
+#define PROXYWATCH_REQUESTS 24 /* at least so many more under that address than under others, in one worker of many ... */
+#define PROXYWATCH_VALUES 12   /* ... with at least so many different values of the header */
 #define PROXYWATCH_BITS 512    /* of the sketch that counts them */
 
 struct proxywatch {

@@ -19,8 +19,8 @@ struct store_charge {
     uint16_t limit_id;           /* registry index */
     bool advisory;               /* its refusal stops nobody: dry run, challenge, mark */
     uint8_t subject;             /* opaque to the store: handed to `name` */
-    uint16_t open_counter;       /* 1 + index of the charge that counts this key's charges with an open outcome; 0: none */
-    uint16_t counts_open_of;     /* the other way round: made only if that one is */
+    uint32_t open_counter;       /* 1 + index of the charge that counts this key's charges with an open outcome; 0: none */
+    uint32_t counts_open_of;     /* the other way round: made only if that one is */
     bool may_hold;               /* it may still wait for open outcomes */
     bool held;                   /* result: refused, but only because of charges whose outcome is open: no block starts */
     bool judged;                 /* result: false where another key's running block had decided already and this one is advisory */

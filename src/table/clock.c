@@ -49,13 +49,19 @@ static void note(struct table_header *header, uint64_t now_ns, int64_t wall_ns)
     atomic_store_explicit(&header->last_wall_ns, wall_ns, memory_order_relaxed);
 }
 
+/* Modulo 2^64: a damaged file may say anything. */
+static void set_offset(struct table *table, uint64_t now_ns)
+{
+    table->clock_offset_ns = (int64_t)(now_ns - (uint64_t)table->boot_clock());
+    atomic_store_explicit(&table_header(table)->clock_offset_ns, table->clock_offset_ns, memory_order_relaxed);
+}
+
 void clock_start(struct table *table, uint64_t start_ns, const char *boot_id)
 {
     struct table_header *header = table_header(table);
     int64_t wall_ns = table->wall_clock();
     uint64_t now_ns = start_ns > 0 ? start_ns : (uint64_t)wall_ns;
-    table->clock_offset_ns = (int64_t)now_ns - table->boot_clock();
-    atomic_store_explicit(&header->clock_offset_ns, table->clock_offset_ns, memory_order_relaxed);
+    set_offset(table, now_ns);
     note(header, now_ns, wall_ns);
     memset(header->boot_id, 0, sizeof header->boot_id);
     strncpy(header->boot_id, boot_id, sizeof header->boot_id - 1);
@@ -69,10 +75,12 @@ void clock_resume(struct table *table, const char *boot_id)
         return;
     uint64_t last_ns = atomic_load_explicit(&header->last_ns, memory_order_relaxed);
     int64_t wall_ns = table->wall_clock();
-    int64_t away_ns = wall_ns - atomic_load_explicit(&header->last_wall_ns, memory_order_relaxed);
-    uint64_t now_ns = last_ns + (away_ns > 0 ? (uint64_t)away_ns : 0);
-    table->clock_offset_ns = (int64_t)now_ns - table->boot_clock();
-    atomic_store_explicit(&header->clock_offset_ns, table->clock_offset_ns, memory_order_relaxed);
+    int64_t last_wall_ns = atomic_load_explicit(&header->last_wall_ns, memory_order_relaxed);
+    uint64_t away_ns = wall_ns > last_wall_ns ? (uint64_t)wall_ns - (uint64_t)last_wall_ns : 0;
+    uint64_t now_ns;
+    if (__builtin_add_overflow(last_ns, away_ns, &now_ns))
+        now_ns = last_ns;
+    set_offset(table, now_ns);
     note(header, now_ns, wall_ns);
     /* Last: who dies before this line leaves the work to the next one. */
     memset(header->boot_id, 0, sizeof header->boot_id);
@@ -82,7 +90,7 @@ void clock_resume(struct table *table, const char *boot_id)
 uint64_t table_now(const struct table *table)
 {
     struct table_header *header = table_header(table);
-    uint64_t now_ns = (uint64_t)(table->boot_clock() + table->clock_offset_ns);
+    uint64_t now_ns = (uint64_t)table->boot_clock() + (uint64_t)table->clock_offset_ns;
     uint64_t last_ns = atomic_load_explicit(&header->last_ns, memory_order_relaxed);
     if (now_ns > last_ns && now_ns - last_ns > NOTE_EVERY_NS)
         note(header, now_ns, table->wall_clock());

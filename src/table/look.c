@@ -30,7 +30,7 @@ static void name_read(const struct table *table, struct table_entry *entry)
         return;
     const struct name_slot *name = &table->names[entry->slot];
     uint64_t words[TABLE_NAME_BYTES / 8];
-    if (atomic_load_explicit(&name->key, memory_order_acquire) != entry->tag)    /* acquire: its text is complete */
+    if (atomic_load_explicit(&name->key, memory_order_acquire) != entry->tag) /* acquire: its text is complete */
         return;
     for (unsigned i = 0; i < TABLE_NAME_BYTES / 8; i++)
         words[i] = atomic_load_explicit(&name->text[i], memory_order_relaxed);
@@ -39,7 +39,8 @@ static void name_read(const struct table *table, struct table_entry *entry)
         memcpy(entry->name, words, sizeof words);
 }
 
-void table_name_set(struct table *table, const struct table_hold *hold, struct table_key key, const char *name, size_t size)
+void table_name_set(struct table *table, const struct table_hold *hold, struct table_key key, const char *name,
+                    size_t size)
 {
     if (table->names == NULL)
         return;
@@ -47,10 +48,10 @@ void table_name_set(struct table *table, const struct table_hold *hold, struct t
     uint64_t words[TABLE_NAME_BYTES / 8] = { 0 };
     memcpy(words, name, size < TABLE_NAME_BYTES ? size : TABLE_NAME_BYTES);
     atomic_store_explicit(&slot->key, 0, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);       /* who sees the new text no longer sees the old key */
+    atomic_thread_fence(memory_order_release); /* who sees the new text no longer sees the old key */
     for (unsigned i = 0; i < TABLE_NAME_BYTES / 8; i++)
         atomic_store_explicit(&slot->text[i], words[i], memory_order_relaxed);
-    atomic_store_explicit(&slot->key, key.tag, memory_order_release);    /* the text is complete */
+    atomic_store_explicit(&slot->key, key.tag, memory_order_release); /* the text is complete */
 }
 
 bool table_next(const struct table *table, uint64_t *slot, struct table_entry *entry)
@@ -103,8 +104,8 @@ void table_bans_extend(struct table *table, uint64_t until_ns)
 {
     _Atomic uint64_t *bans_until = &table_header(table)->bans_until_ns;
     uint64_t known = atomic_load_explicit(bans_until, memory_order_relaxed);
-    while (known < until_ns && !atomic_compare_exchange_weak_explicit(bans_until, &known, until_ns, memory_order_relaxed,
-                                                                      memory_order_relaxed))
+    while (known < until_ns && !atomic_compare_exchange_weak_explicit(bans_until, &known, until_ns,
+                                                                      memory_order_relaxed, memory_order_relaxed))
         continue;
 }
 

@@ -14,7 +14,8 @@ static void a_block_refuses_its_own_limit_only_and_starts_the_counter_afresh(voi
                                           "  login: { for: login, by: address, allow: 2 per 60s, block: 100s }\n");
     (void)from(limiter, "192.0.2.1", "/login", 0);
     (void)from(limiter, "192.0.2.1", "/login", 0);
-    struct drossel_decision third = from(limiter, "192.0.2.1", "/login", 1), fourth = from(limiter, "192.0.2.1", "/login", 50);
+    struct drossel_decision third = from(limiter, "192.0.2.1", "/login", 1),
+                            fourth = from(limiter, "192.0.2.1", "/login", 50);
     assert_true(third.started_block && !third.blocked && !third.banned);
     assert_int_equal(third.wait_ns, 100 * SECOND);
     assert_true(fourth.blocked && !fourth.started_block);
@@ -39,6 +40,7 @@ static void who_waits_as_a_block_said_is_admitted_by_all_limits(void **state)
     assert_int_equal(starting.wait_ns, 59 * SECOND);
     assert_int_equal(during.wait_ns, 58 * SECOND);
     assert_string_equal(during.limit_name, "long");
+    assert_true(during.blocked && !starting.blocked && starting.started_block);
     assert_int_equal(get(limiter, 60).verdict, DROSSEL_ALLOW);
     drossel_close(limiter);
 }
@@ -49,7 +51,8 @@ static void a_ban_refuses_its_address_by_all_limits(void **state)
     struct drossel *limiter = open_policy("classes: { login: { path: /login } }\nlimits:\n"
                                           "  login: { for: login, by: address, allow: 1 per 60s, ban: 100s }\n");
     (void)from(limiter, "192.0.2.1", "/login", 0);
-    struct drossel_decision starting = from(limiter, "192.0.2.1", "/login", 0), other = from(limiter, "192.0.2.1", "/", 40);
+    struct drossel_decision starting = from(limiter, "192.0.2.1", "/login", 0),
+                            other = from(limiter, "192.0.2.1", "/", 40);
     assert_true(starting.started_block && !starting.banned);
     assert_string_equal(starting.limit_name, "login");
     assert_int_equal(other.verdict, DROSSEL_REFUSE);
@@ -71,8 +74,10 @@ static void whatever_a_limit_counts_by_its_ban_is_of_the_address(void **state)
     static const char *const by[] = { "site", "token", "[token, address]", "path", "header.X-Key" };
     for (size_t i = 0; i < sizeof by / sizeof by[0]; i++) {
         char policy[200];
-        snprintf(policy, sizeof policy, "classes: { login: { path: /login } }\nlimits:\n"
-                 "  login: { for: login, by: %s, allow: 1 per 60s, ban: 100s }\n", by[i]);
+        snprintf(policy, sizeof policy,
+                 "classes: { login: { path: /login } }\nlimits:\n"
+                 "  login: { for: login, by: %s, allow: 1 per 60s, ban: 100s }\n",
+                 by[i]);
         struct drossel *limiter = open_policy(policy);
         struct drossel_header header = { DROSSEL_TEXT("X-Key"), DROSSEL_TEXT("v") };
         struct drossel_request request = request_of("192.0.2.1", "/login", 0);
@@ -169,7 +174,8 @@ static void who_waits_as_a_ban_said_is_admitted_by_all_limits(void **state)
 static void a_dry_run_bans_nobody(void **state)
 {
     (void)state;
-    struct drossel *limiter = open_policy("limits:\n  a: { by: address, allow: 1 per 60s, ban: 100s, dry_run: true }\n");
+    struct drossel *limiter =
+        open_policy("limits:\n  a: { by: address, allow: 1 per 60s, ban: 100s, dry_run: true }\n");
     for (unsigned t = 0; t < 5; t++) {
         struct drossel_decision decision = get(limiter, t);
         assert_int_equal(decision.verdict, DROSSEL_ALLOW);
@@ -188,7 +194,7 @@ static void a_ban_by_hand_lasts_exactly_and_is_lifted(void **state)
     struct drossel_decision decision;
     assert_false(limiter_unban(inner.table, &one, 64, NOW));
     assert_true(limiter_ban(inner.table, &one, 64, 1000 * SECOND, NOW));
-    assert_true(limiter_ban(inner.table, &one, 64, 100 * SECOND, NOW));      /* the last word of a person counts */
+    assert_true(limiter_ban(inner.table, &one, 64, 100 * SECOND, NOW)); /* the last word of a person counts */
     assert_int_equal(limiter_check(inner.limiter, &request, &decision), DROSSEL_OK);
     assert_true(decision.banned);
     assert_int_equal(decision.wait_ns, 100 * SECOND);
@@ -223,16 +229,17 @@ static void the_key_of_an_address_is_that_of_limits_by_address(void **state)
 static void the_exempt_are_neither_counted_nor_refused(void **state)
 {
     (void)state;
-    struct drossel *limiter = open_policy("exempt: { addresses: [192.0.2.0/25], paths: [/hooks/], methods: [OPTIONS] }\n"
-                                          "limits:\n  a: { by: site, allow: 1 per 60s, ban: 100s }\n");
+    struct drossel *limiter =
+        open_policy("exempt: { addresses: [192.0.2.0/25], paths: [/hooks/], methods: [OPTIONS] }\n"
+                    "limits:\n  a: { by: site, allow: 1 per 60s, ban: 100s }\n");
     static const struct {
         const char *address, *path, *method;
         bool exempt;
     } cases[] = {
-        { "192.0.2.1", "/", "GET", true },           { "198.51.100.1", "/hooks/a", "GET", true },
-        { "198.51.100.1", "/", "OPTIONS", true },    { "192.0.2.200", "/", "GET", false },
-        { "192.0.2.1", "/", "GET", true },           { "192.0.2.200", "/", "GET", false },
-        { "192.0.2.200", "/hooks/", "GET", true },   { "192.0.2.200", "/", "OPTIONS", true },
+        { "192.0.2.1", "/", "GET", true },         { "198.51.100.1", "/hooks/a", "GET", true },
+        { "198.51.100.1", "/", "OPTIONS", true },  { "192.0.2.200", "/", "GET", false },
+        { "192.0.2.1", "/", "GET", true },         { "192.0.2.200", "/", "GET", false },
+        { "192.0.2.200", "/hooks/", "GET", true }, { "192.0.2.200", "/", "OPTIONS", true },
     };
     unsigned counted = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -249,9 +256,10 @@ static void the_exempt_are_neither_counted_nor_refused(void **state)
 static void who_did_not_come_through_a_trusted_proxy_gets_403(void **state)
 {
     (void)state;
-    struct drossel *limiter = open_policy("client: { trusted: [10.0.0.0/8], address_from: X-Real-Ip, require_trusted: true }\n"
-                                          "exempt: { addresses: [203.0.113.0/24] }\n"
-                                          "limits:\n  a: { by: address, allow: 1 per 60s }\n");
+    struct drossel *limiter =
+        open_policy("client: { trusted: [10.0.0.0/8], address_from: X-Real-Ip, require_trusted: true }\n"
+                    "exempt: { addresses: [203.0.113.0/24] }\n"
+                    "limits:\n  a: { by: address, allow: 1 per 60s }\n");
     struct drossel_header header = { DROSSEL_TEXT("X-Real-IP"), DROSSEL_TEXT("192.0.2.1") };
     struct drossel_request request = { .now_ns = NOW, .headers = &header, .header_count = 1 };
     request.peer = address_of("203.0.113.5");

@@ -4,12 +4,13 @@
 static void a_request_spends_the_cost_of_the_first_class_it_is_in(void **state)
 {
     (void)state;
-    struct drossel *limiter = open_policy("classes: { api: { path_begins: /api }, export: { path: /api/export } }\n"
-                                          "limits:\n  a: { by: address, allow: 100 per 60s, cost: { export: 20, api: 3 } }\n"
-                                          "  b: { by: site, allow: 1000 per 60s, cost: 7 }\n");
+    struct drossel *limiter =
+        open_policy("classes: { api: { path_begins: /api }, export: { path: /api/export } }\n"
+                    "limits:\n  a: { by: address, allow: 100 per 60s, cost: { export: 20, api: 3 } }\n"
+                    "  b: { by: site, allow: 1000 per 60s, cost: 7 }\n");
     static const struct {
         const char *path;
-        unsigned a, b;       /* used afterwards */
+        unsigned a, b; /* used afterwards */
     } steps[] = { { "/api/x", 3, 7 }, { "/api/export", 23, 14 }, { "/", 24, 21 }, { "/api/export", 44, 28 } };
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         struct drossel_request request = request_of("192.0.2.1", steps[i].path, 0);
@@ -33,7 +34,7 @@ static void extra_cost_multiplies_and_never_wraps(void **state)
         { 5, DROSSEL_ALLOW, 15, 0 },
         { 33, DROSSEL_ALLOW, 99, 0 },
         { 34, DROSSEL_REFUSE, 0, DROSSEL_NEVER },
-        { UINT64_MAX / 3 + 1, DROSSEL_REFUSE, 0, DROSSEL_NEVER },    /* times 3: 2 modulo 2^64 */
+        { UINT64_MAX / 3 + 1, DROSSEL_REFUSE, 0, DROSSEL_NEVER }, /* times 3: 2 modulo 2^64 */
         { UINT64_MAX - 1, DROSSEL_REFUSE, 0, DROSSEL_NEVER },
         { DROSSEL_ASK, DROSSEL_ALLOW, 0, 0 },
     };
@@ -70,15 +71,16 @@ static void to_ask_charges_nothing_and_starts_no_block(void **state)
     ask = request_of("192.0.2.2", "/", 0);
     ask.extra_cost = DROSSEL_ASK;
     ask.token = text_of("k");
-    assert_int_equal(decide(limiter, &ask).verdict, DROSSEL_REFUSE);     /* nobody gets in where N is 0 */
+    assert_int_equal(decide(limiter, &ask).verdict, DROSSEL_REFUSE); /* nobody gets in where N is 0 */
     drossel_close(limiter);
 }
 
 static void every_one_of_several_rates_holds(void **state)
 {
     (void)state;
-    struct drossel *limiter = open_policy("limits:\n  a: { by: address, allow: [3 per 10s, 5 per 60s], algorithm: fixed,"
-                                          " from: first }\n");
+    struct drossel *limiter =
+        open_policy("limits:\n  a: { by: address, allow: [3 per 10s, 5 per 60s], algorithm: fixed,"
+                    " from: first }\n");
     unsigned admitted = 0;
     for (unsigned i = 0; i < 10; i++)
         admitted += get(limiter, 0).verdict == DROSSEL_ALLOW;
@@ -117,8 +119,8 @@ static struct drossel *open_many(unsigned count, unsigned tight, const char *mor
     char *policy = malloc(200 * (size_t)count + 100);
     size_t size = (size_t)sprintf(policy, "limits:\n");
     for (unsigned i = 0; i < count; i++)
-        size += (size_t)sprintf(policy + size, "  l%u: { by: %s, allow: %u per 60s%s }\n", i, i % 3 == 0 ? "site" : "address",
-                                i == tight ? 3 : 1000 + i, i == tight ? more : "");
+        size += (size_t)sprintf(policy + size, "  l%u: { by: %s, allow: %u per 60s%s }\n", i,
+                                i % 3 == 0 ? "site" : "address", i == tight ? 3 : 1000 + i, i == tight ? more : "");
     struct drossel *limiter = open_policy(policy);
     free(policy);
     return limiter;
@@ -141,7 +143,7 @@ static void decisions_do_not_depend_on_how_many_limits_match(void **state)
             assert_int_equal(decision.started_block, i == 3);
             assert_int_equal(decision.blocked, i > 3);
             assert_int_equal(decision.quota_count, count < DROSSEL_QUOTAS ? count : DROSSEL_QUOTAS);
-            assert_int_equal(decision.quota[0].remaining, 1000 - (i < 3 ? i + 1 : 3));    /* all or nothing (P3) */
+            assert_int_equal(decision.quota[0].remaining, 1000 - (i < 3 ? i + 1 : 3)); /* all or nothing (P3) */
         }
         drossel_close(limiter);
     }

@@ -166,6 +166,68 @@ static void success_clears_the_account_and_never_the_address(void **state)
     drossel_close(limiter);
 }
 
+static struct drossel_decision ask_all(struct drossel *limiter, const char *const *accounts, size_t count, bool unreadable)
+{
+    struct drossel_text texts[20];
+    struct drossel_request request = { .now_ns = NOW, .method = DROSSEL_TEXT("POST"), .path = DROSSEL_TEXT("/login"),
+                                       .accounts = texts, .account_count = count, .is_account_unreadable = unreadable };
+    struct drossel_decision decision;
+    for (size_t i = 0; i < count; i++)
+        texts[i] = (struct drossel_text){ accounts[i], strlen(accounts[i]) };
+    assert_int_equal(drossel_address_parse("203.0.113.7", 11, &request.address), DROSSEL_OK);
+    assert_int_equal(drossel_check(limiter, &request, &decision), DROSSEL_OK);
+    return decision;
+}
+
+static const char by_body[] = "version: 1\nclient: { account_from: [form.email, json.email] }\nlimits:\n"
+                              "  login: { by: account, allow: 5 failures per 900s, reset_on: success }\n";
+
+static void spellings_that_log_in_to_one_account_are_one_key(void **state)
+{
+    (void)state;
+    static const char *const spellings[] = { "bob@a.example", " Bob@A.Example ", "BOB@a.example.", "\xef\xbc\xa2ob@a.example", "bob@a.example" };
+    struct drossel *limiter = open_policy(by_body);
+    for (size_t i = 0; i < 5; i++) {
+        struct drossel_decision decision = ask_all(limiter, &spellings[i], 1, false);
+        assert_int_equal(decision.remaining, 4 - i);
+        settle(limiter, &decision, DROSSEL_FAILURE, NOW);
+    }
+    assert_int_equal(ask_all(limiter, spellings, 1, false).verdict, DROSSEL_REFUSE);
+    drossel_close(limiter);
+}
+
+static void every_account_of_a_body_is_charged_once_and_none_is_cleared(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "a@x.example", "A@X.example", "b@x.example", "", "  " };
+    struct drossel *limiter = open_policy(by_body);
+    struct drossel_decision decision = ask_all(limiter, names, 5, false);
+    assert_int_equal(decision.ticket.count, 2);
+    settle(limiter, &decision, DROSSEL_FAILURE, NOW);
+    decision = ask_all(limiter, names, 5, false);
+    assert_int_equal(decision.remaining, 3);
+    settle(limiter, &decision, DROSSEL_SUCCESS, NOW);    /* gives its own charges back, and clears nobody's */
+    assert_int_equal(ask_all(limiter, &names[0], 1, false).remaining, 3);
+    assert_int_equal(ask_all(limiter, &names[2], 1, false).remaining, 3);
+    drossel_close(limiter);
+}
+
+static void unreadable_bodies_of_an_address_share_one_account(void **state)
+{
+    (void)state;
+    static const char *const name[] = { "a@x.example" };
+    struct drossel *limiter = open_policy(by_body);
+    for (int i = 0; i < 5; i++) {
+        struct drossel_decision decision = ask_all(limiter, NULL, 0, true);
+        assert_int_equal(decision.verdict, DROSSEL_ALLOW);
+        settle(limiter, &decision, DROSSEL_FAILURE, NOW);
+    }
+    assert_int_equal(ask_all(limiter, NULL, 0, true).verdict, DROSSEL_REFUSE);
+    assert_int_equal(ask_all(limiter, name, 1, true).verdict, DROSSEL_REFUSE);
+    assert_int_equal(ask_all(limiter, name, 1, false).verdict, DROSSEL_ALLOW);
+    drossel_close(limiter);
+}
+
 static void a_challenge_has_the_benefit_of_the_doubt(void **state)
 {
     (void)state;
@@ -207,6 +269,9 @@ int main(void)
         cmocka_unit_test(settling_twice_and_from_a_copy_is_harmless),
         cmocka_unit_test(a_refund_reaches_its_window_and_no_later_one),
         cmocka_unit_test(success_clears_the_account_and_never_the_address),
+        cmocka_unit_test(spellings_that_log_in_to_one_account_are_one_key),
+        cmocka_unit_test(every_account_of_a_body_is_charged_once_and_none_is_cleared),
+        cmocka_unit_test(unreadable_bodies_of_an_address_share_one_account),
         cmocka_unit_test(a_challenge_has_the_benefit_of_the_doubt),
         cmocka_unit_test(outcomes_are_told_by_status_or_by_a_header),
     };

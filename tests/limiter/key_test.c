@@ -37,7 +37,10 @@ static void keys_are_one_exactly_where_all_their_parts_are(void **state)
         { "[account, token]", { .account = "ab", .token = "c" }, { .account = "a", .token = "bc" }, false },
         { "[account, token]", { .account = "a", .token = "b" }, { .account = "b", .token = "a" }, false },
         { "[account, token]", { .account = "a", .token = "b" }, { .account = "a", .token = "b" }, true },
-        { "[token, address]", { .address = "192.0.2.1", .token = "a" }, { .address = "192.0.2.2", .token = "a" }, false },
+        { "[token, address]",
+          { .address = "192.0.2.1", .token = "a" },
+          { .address = "192.0.2.2", .token = "a" },
+          false },
         { "site", { .address = "192.0.2.1" }, { .address = "2001:db8::1", .token = "x" }, true },
         { "header.X-Key", { .header = "X-Key", .value = "v" }, { .header = "x-KEY", .value = "v" }, true },
         { "header.X-Key", { .header = "X-Key", .value = "v" }, { .header = "X-Key", .value = "w" }, false },
@@ -58,9 +61,12 @@ static void keys_are_one_exactly_where_all_their_parts_are(void **state)
 static void one_text_as_token_account_and_header_is_three_keys(void **state)
 {
     (void)state;
-    struct drossel *limiter = open_policy("limits:\n  t: { by: token, allow: 1 per 60s }\n  u: { by: account, allow: 1 per 60s }\n"
-                                          "  x: { by: header.X-A, allow: 1 per 60s }\n  y: { by: header.X-B, allow: 1 per 60s }\n");
-    struct facts facts[] = { { .token = "same" }, { .account = "same" }, { .header = "X-A", .value = "same" },
+    struct drossel *limiter =
+        open_policy("limits:\n  t: { by: token, allow: 1 per 60s }\n  u: { by: account, allow: 1 per 60s }\n"
+                    "  x: { by: header.X-A, allow: 1 per 60s }\n  y: { by: header.X-B, allow: 1 per 60s }\n");
+    struct facts facts[] = { { .token = "same" },
+                             { .account = "same" },
+                             { .header = "X-A", .value = "same" },
                              { .header = "X-B", .value = "same" } };
     static const char *const names[] = { "t", "u", "x", "y" };
     uint64_t hash[4];
@@ -78,9 +84,11 @@ static void one_text_as_token_account_and_header_is_three_keys(void **state)
 static void two_headers_with_one_value_are_two_keys(void **state)
 {
     (void)state;
-    struct inner inner = open_inner("limits:\n  x: { by: header.X-A, allow: 1 per 60s }\n"
-                                    "  y: { by: header.X-B, allow: 1 per 60s }\n  z: { by: [header.X-A], allow: 1 per 60s }\n");
-    struct drossel_header headers[2] = { { DROSSEL_TEXT("X-A"), DROSSEL_TEXT("v") }, { DROSSEL_TEXT("X-B"), DROSSEL_TEXT("v") } };
+    struct inner inner =
+        open_inner("limits:\n  x: { by: header.X-A, allow: 1 per 60s }\n"
+                   "  y: { by: header.X-B, allow: 1 per 60s }\n  z: { by: [header.X-A], allow: 1 per 60s }\n");
+    struct drossel_header headers[2] = { { DROSSEL_TEXT("X-A"), DROSSEL_TEXT("v") },
+                                         { DROSSEL_TEXT("X-B"), DROSSEL_TEXT("v") } };
     struct drossel_request request = request_of("192.0.2.1", "/", 0);
     request.headers = headers;
     request.header_count = 2;
@@ -239,12 +247,15 @@ static void overrides_give_named_keys_rates_of_their_own(void **state)
         { "[token, address]", "192.0.2.9: 5 per 60s", { .address = "192.0.2.9", .token = "x" }, 5 },
         /* a token that reads like an address is no address */
         { "[token, address]", "192.0.2.9: unlimited", { .address = "192.0.2.1", .token = "192.0.2.9" }, 2 },
-        { "[address, account]", "192.0.2.0/24: unlimited", { .address = "198.51.100.1", .account = "192.0.2.0/24" }, 2 },
+        { "[address, account]",
+          "192.0.2.0/24: unlimited",
+          { .address = "198.51.100.1", .account = "192.0.2.0/24" },
+          2 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char policy[300];
-        snprintf(policy, sizeof policy, "limits:\n  one: { by: %s, allow: 2 per 60s, overrides: { %s } }\n", cases[i].by,
-                 cases[i].overrides);
+        snprintf(policy, sizeof policy, "limits:\n  one: { by: %s, allow: 2 per 60s, overrides: { %s } }\n",
+                 cases[i].by, cases[i].overrides);
         struct drossel *limiter = open_policy(policy);
         unsigned admitted = 0;
         for (unsigned n = 0; n < 20; n++)
@@ -271,10 +282,10 @@ static void secrets_are_masked_where_keys_are_written(void **state)
         const char *by, *address, *begin;
         size_t size;
     } cases[] = {
-        { "address", "192.0.2.1", "192.0.2.1", 9 },    { "address", "2001:db8::1:2:3:4", "2001:db8::/64", 13 },
-        { "token", "192.0.2.1", "#", 9 },              { "account", "192.0.2.1", "#", 9 },
-        { "header.X-Key", "192.0.2.1", "#", 9 },       { "site", "192.0.2.1", "site", 4 },
-        { "path", "192.0.2.1", "/a", 2 },              { "[token, address]", "192.0.2.1", "#", 19 },
+        { "address", "192.0.2.1", "192.0.2.1", 9 }, { "address", "2001:db8::1:2:3:4", "2001:db8::/64", 13 },
+        { "token", "192.0.2.1", "#", 9 },           { "account", "192.0.2.1", "#", 9 },
+        { "header.X-Key", "192.0.2.1", "#", 9 },    { "site", "192.0.2.1", "site", 4 },
+        { "path", "192.0.2.1", "/a", 2 },           { "[token, address]", "192.0.2.1", "#", 19 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char policy[200], key[100];
@@ -294,7 +305,7 @@ static void secrets_are_masked_where_keys_are_written(void **state)
         struct table_entry entry;
         uint64_t slot = 0;
         assert_true(table_next(inner.table, &slot, &entry));
-        assert_string_equal(entry.name, key);            /* the live view tells no more than the log */
+        assert_string_equal(entry.name, key); /* the live view tells no more than the log */
         close_inner(&inner);
     }
 }
@@ -305,26 +316,27 @@ static void no_key_can_forge_a_line_of_a_log(void **state)
     struct inner inner = open_inner("limits:\n  one: { by: [path, address], allow: 1 per 60s }\n");
     static const char path[] = "/a b\r\n2026/01/01 [error] \x1b[31m\x7f\x80\xff\"";
     struct drossel_request request = request_of("192.0.2.1", "/", 0);
-    request.path = (struct drossel_text){ path, sizeof path };       /* with its NUL */
+    request.path = (struct drossel_text){ path, sizeof path }; /* with its NUL */
     char key[200];
     size_t size = format(&inner, &request, key, sizeof key);
     assert_int_equal(size, strlen(key));
     for (size_t i = 0; i < size; i++)
         assert_true(key[i] >= ' ' && key[i] < 127);
-    assert_ptr_equal(strchr(key, ' '), strrchr(key, ' '));           /* only between the parts */
+    assert_ptr_equal(strchr(key, ' '), strrchr(key, ' ')); /* only between the parts */
     close_inner(&inner);
 }
 
 static void a_key_is_cut_to_the_callers_buffer(void **state)
 {
     (void)state;
-    struct inner inner = open_inner("client: { ipv6_prefix: 128 }\nlimits:\n"
-                                    "  one: { by: [path, address], allow: 1 per 60s }\n  two: { by: address, allow: 1 per 99s }\n");
+    struct inner inner =
+        open_inner("client: { ipv6_prefix: 128 }\nlimits:\n"
+                   "  one: { by: [path, address], allow: 1 per 60s }\n  two: { by: address, allow: 1 per 99s }\n");
     struct drossel_request request = request_of("2001:db8:1111:2222:3333:4444:5555:6666", "/long/path", 0);
     struct drossel_decision decision;
     assert_int_equal(limiter_check(inner.limiter, &request, &decision), DROSSEL_OK);
     for (unsigned limit = 0; limit < 3; limit++) {
-        decision.limit = limit < 2 ? limit : UINT32_MAX;         /* the last as after a ban */
+        decision.limit = limit < 2 ? limit : UINT32_MAX; /* the last as after a ban */
         for (size_t cap = 0; cap < 60; cap++) {
             char key[64];
             memset(key, 'x', sizeof key);

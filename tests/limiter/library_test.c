@@ -31,14 +31,16 @@ static void arguments_that_are_missing_are_invalid_and_crash_nobody(void **state
     request.door = DROSSEL_DOOR_LIBRARY;
     assert_int_equal(drossel_check(limiter, &request, &decision), DROSSEL_OK);
     assert_int_equal(decision.used, 1);
-    assert_int_equal(drossel_answer_format(limiter, &decision, (struct drossel_text){ 0 }, 0, &answer), DROSSEL_INVALID);
+    assert_int_equal(drossel_answer_format(limiter, &decision, (struct drossel_text){ 0 }, 0, &answer),
+                     DROSSEL_INVALID);
     drossel_close(limiter);
 }
 
 static void a_policy_with_mistakes_is_not_opened_and_all_are_told(void **state)
 {
     (void)state;
-    struct policy_file file = make_policy("limits:\n  a: { by: adress, allow: 5 per 60s }\n  b: { by: address, alow: 1 per 1s }\n");
+    struct policy_file file =
+        make_policy("limits:\n  a: { by: adress, allow: 5 per 60s }\n  b: { by: address, alow: 1 per 1s }\n");
     struct drossel *limiter = (struct drossel *)&file;
     struct drossel_error why;
     assert_int_equal(drossel_open(&limiter, file.path, NULL, &why), DROSSEL_POLICY);
@@ -58,7 +60,8 @@ static void a_policy_with_mistakes_is_not_opened_and_all_are_told(void **state)
 static void a_reload_keeps_the_counters_under_changed_numbers(void **state)
 {
     (void)state;
-    struct policy_file file = make_policy("limits:\n  a: { by: address, allow: 5 per 60s }\n  b: { by: site, allow: 90 per 60s }\n");
+    struct policy_file file =
+        make_policy("limits:\n  a: { by: address, allow: 5 per 60s }\n  b: { by: site, allow: 90 per 60s }\n");
     struct drossel *limiter = open_file(&file);
     for (unsigned i = 0; i < 4; i++)
         (void)get(limiter, 0);
@@ -227,7 +230,7 @@ static void a_table_cut_off_under_us_is_told_and_opened_anew_by_a_reload(void **
     assert_false(drossel_is_lost(limiter));
     assert_int_equal(truncate(table, 0), 0);
     struct drossel_request request = request_of("192.0.2.1", "/", 0);
-    assert_int_equal(admitted_of(limiter, &request, 9), 2);      /* from nothing, alone */
+    assert_int_equal(admitted_of(limiter, &request, 9), 2); /* from nothing, alone */
     assert_true(drossel_is_lost(limiter));
     assert_int_equal(drossel_reload(limiter, &why), DROSSEL_TABLE);
     assert_non_null(strstr(why.text, table));
@@ -246,7 +249,8 @@ static void a_table_cut_off_under_us_is_told_and_opened_anew_by_a_reload(void **
 static const struct drossel_text *find_field(const struct drossel_answer *answer, const char *name)
 {
     for (size_t i = 0; i < answer->header_count; i++)
-        if (answer->header[i].name.size == strlen(name) && strncasecmp(answer->header[i].name.data, name, strlen(name)) == 0)
+        if (answer->header[i].name.size == strlen(name) &&
+            strncasecmp(answer->header[i].name.data, name, strlen(name)) == 0)
             return &answer->header[i].value;
     return NULL;
 }
@@ -261,7 +265,8 @@ static void a_refusal_is_answered_as_the_limit_says_within_the_answers_own_memor
     struct drossel_decision decision = get(limiter, 0.5);
     struct drossel_answer *answer = malloc(sizeof *answer);
     memset(answer, 0x5a, sizeof *answer);
-    assert_int_equal(drossel_answer_format(limiter, &decision, (struct drossel_text){ 0 }, 1800000000, answer), DROSSEL_OK);
+    assert_int_equal(drossel_answer_format(limiter, &decision, (struct drossel_text){ 0 }, 1800000000, answer),
+                     DROSSEL_OK);
     assert_int_equal(answer->status, 503);
     assert_int_equal(answer->retry_after_s, 60);
     assert_string_equal(answer->content_type, "application/json");
@@ -281,8 +286,9 @@ static void a_refusal_is_answered_as_the_limit_says_within_the_answers_own_memor
 static void an_answer_follows_the_accept_field_and_a_ban_the_files_rules(void **state)
 {
     (void)state;
-    struct drossel *limiter = open_policy("answer: { status: 430 }\nlimits:\n"
-                                          "  a: { by: address, allow: 1 per 60s, ban: 60s, answer: { status: 431 } }\n");
+    struct drossel *limiter =
+        open_policy("answer: { status: 430 }\nlimits:\n"
+                    "  a: { by: address, allow: 1 per 60s, ban: 60s, answer: { status: 431 } }\n");
     static const struct drossel_text html = DROSSEL_TEXT("text/html"), text = DROSSEL_TEXT("text/plain");
     struct drossel_answer answer;
     (void)get(limiter, 0);
@@ -291,7 +297,7 @@ static void an_answer_follows_the_accept_field_and_a_ban_the_files_rules(void **
     assert_int_equal(answer.status, 431);
     assert_int_equal(refused.status, 431);
     assert_non_null(strstr(answer.content_type, "text/html"));
-    assert_null(find_field(&answer, "RateLimit"));       /* nobody is signed in */
+    assert_null(find_field(&answer, "RateLimit")); /* nobody is signed in */
     assert_int_equal(drossel_answer_format(limiter, &banned, text, 0, &answer), DROSSEL_OK);
     assert_int_equal(answer.status, 430);
     assert_int_equal(banned.status, 430);
@@ -303,7 +309,8 @@ static void an_answer_follows_the_accept_field_and_a_ban_the_files_rules(void **
 static void quotas_are_revealed_to_who_brought_a_token(void **state)
 {
     (void)state;
-    struct drossel *limiter = open_policy("client: { token_from: [header.X-Key] }\nlimits:\n  a: { by: address, allow: 1 per 60s }\n");
+    struct drossel *limiter =
+        open_policy("client: { token_from: [header.X-Key] }\nlimits:\n  a: { by: address, allow: 1 per 60s }\n");
     struct drossel_header header = { DROSSEL_TEXT("X-Key"), DROSSEL_TEXT("k") };
     struct drossel_request request = request_of("192.0.2.1", "/", 0);
     struct drossel_answer answer;
@@ -322,10 +329,10 @@ static void quotas_are_revealed_to_who_brought_a_token(void **state)
 static void verdicts_have_names(void **state)
 {
     (void)state;
-    static const char *const names[] = { "allow", "mark", "delay", "challenge", "refuse", "drop" };
-    for (unsigned i = 0; i < 6; i++)
+    static const char *const names[] = { "allow", "mark", "delay", "challenge", "refuse", "drop", "hold" };
+    for (unsigned i = 0; i < 7; i++)
         assert_string_equal(drossel_verdict_name((enum drossel_verdict)i), names[i]);
-    assert_string_equal(drossel_verdict_name((enum drossel_verdict)6), "unknown");
+    assert_string_equal(drossel_verdict_name((enum drossel_verdict)7), "unknown");
 }
 
 int main(void)

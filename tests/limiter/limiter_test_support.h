@@ -72,7 +72,9 @@ static inline struct inner open_inner(const char *text)
 {
     struct policy_file file = make_policy(text);
     char *mistakes = NULL, error[512] = "";
-    struct table_options options = { .keys = 4096, .names = true, .owner = (uid_t)-1, .group = (gid_t)-1, .start_ns = NOW };
+    struct table_options options = {
+        .keys = 4096, .names = true, .owner = (uid_t)-1, .group = (gid_t)-1, .start_ns = NOW
+    };
     struct inner inner = { .policy = policy_open(file.path, &mistakes, NULL) };
     unlink(file.path);
     if (inner.policy == NULL)
@@ -116,7 +118,7 @@ static inline struct drossel_request request_of(const char *address, const char 
 static inline struct drossel_decision decide(struct drossel *limiter, const struct drossel_request *request)
 {
     struct drossel_decision decision;
-    memset(&decision, 0xa5, sizeof decision);    /* what is not set shows */
+    memset(&decision, 0xa5, sizeof decision); /* what is not set shows */
     assert_int_equal(drossel_check(limiter, request, &decision), DROSSEL_OK);
     return decision;
 }

@@ -7,8 +7,8 @@ void *__real_calloc(size_t count, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 
-static unsigned taken;               /* allocations since the last reset */
-static unsigned fails_at;            /* that one fails; 0: none */
+static unsigned taken;    /* allocations since the last reset */
+static unsigned fails_at; /* that one fails; 0: none */
 
 static bool is_refused(void)
 {
@@ -76,7 +76,7 @@ static void without_memory_nothing_is_charged_and_the_decision_untouched(void **
         assert_memory_equal(&decision, &before, sizeof decision);
     }
     assert_int_equal(failures, 4);
-    assert_int_equal(decision.used, 1);          /* the only one that was charged */
+    assert_int_equal(decision.used, 1); /* the only one that was charged */
     drossel_close(limiter);
 }
 

@@ -11,7 +11,8 @@ static const char policy_text[] =
     "  page: { for: not api, by: address, allow: [6 per 10s, 20 per 100s] }\n"
     "  login: { for: login, by: address, allow: 3 per 20s, algorithm: fixed, from: first, block: 15s }\n"
     "  greedy: { for: login, by: [token, address], allow: 2 per 30s, ban: { for: 20s, factor: 2, max: 60s } }\n"
-    "  api: { for: api, by: token, allow: 10 per 10s, algorithm: bucket, burst: 5, cost: 2, overrides: { k1: 3 per 10s, k2: unlimited } }\n"
+    "  api: { for: api, by: token, allow: 10 per 10s, algorithm: bucket, burst: 5, cost: 2, overrides: { k1: 3 per "
+    "10s, k2: unlimited } }\n"
     "  slow: { by: address, allow: 4 per 5s, algorithm: leaky, burst: 6, delay: 2, action: delay }\n"
     "  trial: { by: header.X-Key, allow: 4 per 10s, dry_run: true }\n"
     "  count: { for: api, by: address, allow: 5 per 10s, count_refused: true }\n"
@@ -57,10 +58,11 @@ static void draw(struct sample *sample)
 
 static bool is_same(const struct drossel_decision *a, const struct drossel_decision *b)
 {
-    bool same = a->verdict == b->verdict && a->status == b->status && a->exempt == b->exempt && a->banned == b->banned &&
-                a->blocked == b->blocked && a->started_block == b->started_block && a->signed_in == b->signed_in &&
-                a->limit == b->limit && a->remaining == b->remaining && a->used == b->used && a->wait_ns == b->wait_ns &&
-                a->delay_ns == b->delay_ns && a->dry_run_count == b->dry_run_count && a->quota_count == b->quota_count &&
+    bool same = a->verdict == b->verdict && a->status == b->status && a->exempt == b->exempt &&
+                a->banned == b->banned && a->blocked == b->blocked && a->started_block == b->started_block &&
+                a->signed_in == b->signed_in && a->limit == b->limit && a->remaining == b->remaining &&
+                a->used == b->used && a->wait_ns == b->wait_ns && a->delay_ns == b->delay_ns &&
+                a->dry_run_count == b->dry_run_count && a->quota_count == b->quota_count &&
                 a->dry_run_verdict == b->dry_run_verdict && a->dry_run_wait_ns == b->dry_run_wait_ns &&
                 memcmp(&a->client, &b->client, sizeof a->client) == 0;
     for (uint32_t i = 0; same && i < a->quota_count; i++)
@@ -120,7 +122,8 @@ static void explain_foretells_check(void **state)
             assert_memory_equal(explained.verdict, again.verdict, sizeof again.verdict);
             const struct policy_limit *of = &inner.policy->limits[limit];
             for (uint32_t rate = 0; explained.why == LIMITER_APPLIES && rate < explained.rate_count; rate++) {
-                if (explained.verdict[rate].allowed || of->dry_run || of->action == POLICY_CHALLENGE || of->action == POLICY_MARK)
+                if (explained.verdict[rate].allowed || of->dry_run || of->action == POLICY_CHALLENGE ||
+                    of->action == POLICY_MARK)
                     continue;
                 refused = true;
                 if (explained.verdict[rate].wait_ns > longest_ns)
@@ -132,7 +135,7 @@ static void explain_foretells_check(void **state)
         if (decision.exempt || decision.banned)
             continue;
         assert_int_equal(decision.verdict == DROSSEL_REFUSE, refused);
-        if (refused && !decision.started_block)      /* a block that begins, or a refusal that counts, makes it longer */
+        if (refused && !decision.started_block) /* a block that begins, or a refusal that counts, makes it longer */
             assert_true(decision.wait_ns >= longest_ns);
         refusals += refused;
     }

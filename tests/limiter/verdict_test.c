@@ -1,7 +1,8 @@
 /* Many verdicts, one decision: which wins, what is told of the others, and what is spent (P2, P3). */
 #include "limiter_test_support.h"
 
-#define LIMIT(name, allow, more) "  " name ": { by: address, allow: " allow ", algorithm: fixed, from: first" more " }\n"
+#define LIMIT(name, allow, more)                                                                                       \
+    "  " name ": { by: address, allow: " allow ", algorithm: fixed, from: first" more " }\n"
 
 static void the_strictest_verdict_wins_whatever_the_order(void **state)
 {
@@ -16,8 +17,8 @@ static void the_strictest_verdict_wins_whatever_the_order(void **state)
         { LIMIT("b", "1 per 10s", ", action: drop") LIMIT("a", "1 per 60s", ""), DROSSEL_DROP, "b", 0 },
         { LIMIT("a", "1 per 60s", ", action: challenge") LIMIT("b", "1 per 10s", ""), DROSSEL_REFUSE, "b", 429 },
         { LIMIT("b", "1 per 10s", "") LIMIT("a", "1 per 60s", ", action: challenge"), DROSSEL_REFUSE, "b", 429 },
-        { LIMIT("a", "1 per 60s", ", action: mark") LIMIT("b", "1 per 10s", ", action: challenge"), DROSSEL_CHALLENGE, "b",
-          200 },
+        { LIMIT("a", "1 per 60s", ", action: mark") LIMIT("b", "1 per 10s", ", action: challenge"), DROSSEL_CHALLENGE,
+          "b", 200 },
         { LIMIT("a", "1 per 60s", ", action: mark") LIMIT("b", "9 per 10s", ""), DROSSEL_MARK, "a", 200 },
         { LIMIT("a", "1 per 60s", ", action: mark") "  d: { by: address, allow: 1 per 10s, action: delay }\n",
           DROSSEL_DELAY, "d", 200 },
@@ -42,9 +43,9 @@ static void the_strictest_verdict_wins_whatever_the_order(void **state)
 static void a_challenged_request_is_held_back_for_the_longest_delay(void **state)
 {
     (void)state;
-    struct drossel *limiter = open_policy("limits:\n" LIMIT("c", "1 per 60s", ", action: challenge")
-                                          "  d: { by: address, allow: 1 per 10s, action: delay }\n"
-                                          "  e: { by: address, allow: 1 per 20s, action: delay }\n");
+    struct drossel *limiter = open_policy("limits:\n" LIMIT(
+        "c", "1 per 60s", ", action: challenge") "  d: { by: address, allow: 1 per 10s, action: delay }\n"
+                                                 "  e: { by: address, allow: 1 per 20s, action: delay }\n");
     assert_int_equal(get(limiter, 0).delay_ns, 0);
     struct drossel_decision second = get(limiter, 1);
     assert_int_equal(second.verdict, DROSSEL_CHALLENGE);
@@ -89,8 +90,8 @@ static void one_refusal_of_many_limits_spends_nothing_from_the_others(void **sta
     (void)state;
     char policy[4000] = "limits:\n  narrow: { by: address, allow: 3 per 60s }\n";
     for (unsigned i = 0; i < 20; i++)
-        snprintf(policy + strlen(policy), sizeof policy - strlen(policy), "  wide%u: { by: site, allow: %u per 60s }\n", i,
-                 10 + i);
+        snprintf(policy + strlen(policy), sizeof policy - strlen(policy), "  wide%u: { by: site, allow: %u per 60s }\n",
+                 i, 10 + i);
     struct drossel *limiter = open_policy(policy);
     struct drossel_request request = request_of("192.0.2.1", "/", 0), other = request_of("192.0.2.2", "/", 0);
     assert_int_equal(admitted_of(limiter, &request, 100), 3);
@@ -104,9 +105,8 @@ static void one_refusal_of_many_limits_spends_nothing_from_the_others(void **sta
 static void a_dry_run_refuses_nobody_and_is_told(void **state)
 {
     (void)state;
-    struct drossel *limiter = open_policy("limits:\n" LIMIT("real", "9 per 60s", "")
-                                              LIMIT("trial", "1 per 60s", ", dry_run: true")
-                                                  LIMIT("harsh", "2 per 10s", ", dry_run: true, action: drop"));
+    struct drossel *limiter = open_policy("limits:\n" LIMIT("real", "9 per 60s", "") LIMIT(
+        "trial", "1 per 60s", ", dry_run: true") LIMIT("harsh", "2 per 10s", ", dry_run: true, action: drop"));
     struct drossel_decision first = get(limiter, 0), second = get(limiter, 1), third = get(limiter, 2);
     assert_int_equal(first.dry_run_count, 0);
     assert_int_equal(first.dry_run_verdict, DROSSEL_ALLOW);
@@ -173,7 +173,7 @@ static void quotas_tell_what_is_left_and_when_there_is_more(void **state)
     (void)get(limiter, 1);
     struct drossel_decision third = get(limiter, 2);
     assert_int_equal(third.verdict, DROSSEL_REFUSE);
-    assert_int_equal(third.quota[0].remaining, 1);       /* this request was not charged */
+    assert_int_equal(third.quota[0].remaining, 1); /* this request was not charged */
     assert_false(third.quota[0].violated);
     assert_true(third.quota[1].violated);
     assert_int_equal(third.quota[1].remaining, 0);
@@ -206,8 +206,8 @@ static void at_most_eight_quotas_are_told_the_closest_to_exhaustion_in_order(voi
     char policy[4000] = "limits:\n";
     static const unsigned counts[12] = { 90, 2, 80, 70, 3, 60, 50, 4, 40, 30, 20, 5 };
     for (unsigned i = 0; i < 12; i++)
-        snprintf(policy + strlen(policy), sizeof policy - strlen(policy), "  l%u: { by: address, allow: %u per 60s }\n", i,
-                 counts[i]);
+        snprintf(policy + strlen(policy), sizeof policy - strlen(policy), "  l%u: { by: address, allow: %u per 60s }\n",
+                 i, counts[i]);
     struct drossel *limiter = open_policy(policy);
     (void)get(limiter, 0);
     (void)get(limiter, 0);
@@ -227,7 +227,8 @@ static void a_violated_quota_is_never_displaced_by_one_that_is_not(void **state)
     (void)state;
     char policy[4000] = "limits:\n  big: { by: address, allow: 4 per 60s, cost: 3 }\n";
     for (unsigned i = 0; i < 12; i++)
-        snprintf(policy + strlen(policy), sizeof policy - strlen(policy), "  l%u: { by: address, allow: 2 per 60s }\n", i);
+        snprintf(policy + strlen(policy), sizeof policy - strlen(policy), "  l%u: { by: address, allow: 2 per 60s }\n",
+                 i);
     struct drossel *limiter = open_policy(policy);
     (void)get(limiter, 0);
     struct drossel_decision second = get(limiter, 0);

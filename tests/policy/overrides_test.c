@@ -105,7 +105,7 @@ static void more_rates_than_the_table_knows_are_refused(void **state)
         open_text("version: 1\nlimits: { a: { by: header.X-Key, allow: 1 per 1s, overrides: o.lst } }\n");
     assert_non_null(opened.mistakes);
     assert_non_null(strstr(opened.mistakes,
-                           "o.lst:4095:10: more than 4095 rates in all limits and overrides together; let keys "
+                           "o.lst:4093:10: more than 4093 rates in all limits and overrides together; let keys "
                            "share rates\n"));
     close_opened(&opened);
 }

@@ -3,8 +3,9 @@
 
 static struct store_charge charge_for(struct table *table, uint64_t key, uint16_t limit, bool advisory)
 {
-    struct store_charge charge = { .key = key_of(key), .limit = table_engine_at(table, limit), .cost = 1,
-                                   .limit_id = limit, .advisory = advisory };
+    struct store_charge charge = {
+        .key = key_of(key), .limit = table_engine_at(table, limit), .cost = 1, .limit_id = limit, .advisory = advisory
+    };
     return charge;
 }
 
@@ -35,7 +36,8 @@ static void a_request_refused_by_one_limit_spends_nothing_from_the_others(void *
 {
     (void)state;
     struct table *table = open_private_table(1024);
-    uint16_t wide = register_limit(table, "wide", per_minute(60)), narrow = register_limit(table, "narrow", per_minute(10));
+    uint16_t wide = register_limit(table, "wide", per_minute(60)),
+             narrow = register_limit(table, "narrow", per_minute(10));
     for (int i = 0; i < 30; i++) {
         struct store_charge charges[2] = { charge_for(table, 1, wide, false), charge_for(table, 2, narrow, false) };
         assert_int_equal(charge_all(table, charges, 2, NOW), i < 10);
@@ -51,7 +53,8 @@ static void an_advisory_refusal_stops_nobody_and_is_not_charged(void **state)
 {
     (void)state;
     struct table *table = open_private_table(1024);
-    uint16_t wide = register_limit(table, "wide", per_minute(60)), trial = register_limit(table, "trial", per_minute(10));
+    uint16_t wide = register_limit(table, "wide", per_minute(60)),
+             trial = register_limit(table, "trial", per_minute(10));
     for (int i = 0; i < 30; i++) {
         struct store_charge charges[2] = { charge_for(table, 1, wide, false), charge_for(table, 2, trial, true) };
         assert_true(charge_all(table, charges, 2, NOW));
@@ -109,7 +112,8 @@ static void a_refusal_tells_what_is_left_of_limits_that_had_room_uncharged(void 
 {
     (void)state;
     struct table *table = open_private_table(1024);
-    uint16_t wide = register_limit(table, "wide", per_minute(60)), narrow = register_limit(table, "narrow", per_minute(3));
+    uint16_t wide = register_limit(table, "wide", per_minute(60)),
+             narrow = register_limit(table, "narrow", per_minute(3));
     for (unsigned i = 0; i < 5; i++) {
         struct store_charge charges[2] = { charge_for(table, 1, wide, false), charge_for(table, 2, narrow, false) };
         assert_int_equal(charge_all(table, charges, 2, NOW), i < 3);

@@ -23,8 +23,10 @@ static void work(struct job *job)
         struct store_charge charge[3];
         struct table_hold hold[3];
         for (unsigned i = 0; i < job->limits; i++)
-            charge[i] = (struct store_charge){ .key = key_of(100 * (i + 1) + n % job->keys), .cost = 1,
-                                               .limit = table_engine_at(job->table, job->limit[i]), .limit_id = job->limit[i] };
+            charge[i] = (struct store_charge){ .key = key_of(100 * (i + 1) + n % job->keys),
+                                               .cost = 1,
+                                               .limit = table_engine_at(job->table, job->limit[i]),
+                                               .limit_id = job->limit[i] };
         struct store_batch batch = { .charge = charge, .hold = hold, .count = job->limits, .now_ns = NOW + n };
         job->admitted += store_table_charge(job->table, &batch);
     }

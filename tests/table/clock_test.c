@@ -18,8 +18,13 @@ static char path[64];
 static struct table *open_table(const char *boot_id)
 {
     char error[512] = "";
-    struct table_options options = { .path = path, .keys = 64, .owner = (uid_t)-1, .group = (gid_t)-1, .boot_id = boot_id,
-                                     .boot_clock = made_up_boot, .wall_clock = made_up_wall };
+    struct table_options options = { .path = path,
+                                     .keys = 64,
+                                     .owner = (uid_t)-1,
+                                     .group = (gid_t)-1,
+                                     .boot_id = boot_id,
+                                     .boot_clock = made_up_boot,
+                                     .wall_clock = made_up_wall };
     struct table *table = table_open(&options, error, sizeof error);
     if (table == NULL)
         fail_msg("%s", error);
@@ -72,7 +77,7 @@ static void it_goes_on_when_it_is_opened_again(void **state)
     (void)table_now(table);
     table_close(table);
     pass(100);
-    wall_ns -= 50 * (int64_t)SECOND;     /* somebody set the clock meanwhile */
+    wall_ns -= 50 * (int64_t)SECOND; /* somebody set the clock meanwhile */
     table = open_table("boot-a");
     assert_int_equal(table_now(table), NOW + 103 * SECOND);
     table_close(table);
@@ -90,7 +95,7 @@ static void a_reboot_keeps_counters_and_blocks_and_counts_the_time_away(void **s
     charge_one(table, key_of(2), limit, table_now(table), NULL);
     table_close(table);
 
-    boot_ns = 20 * (int64_t)SECOND;      /* another boot; the wall clock says 30 s have passed */
+    boot_ns = 20 * (int64_t)SECOND; /* another boot; the wall clock says 30 s have passed */
     wall_ns += 30 * (int64_t)SECOND;
     table = open_table("boot-b");
     assert_int_equal(table_now(table), NOW + 32 * SECOND);
@@ -111,15 +116,34 @@ static void a_reboot_with_a_wall_clock_in_the_past_does_not_go_back(void **state
     uint64_t before_ns = table_now(table);
     table_close(table);
     boot_ns = 0;
-    wall_ns = 0;                         /* no battery */
+    wall_ns = 0; /* no battery */
     table = open_table("boot-b");
     assert_int_equal(table_now(table), before_ns);
     pass(5);
     assert_int_equal(table_now(table), before_ns + 5 * SECOND);
     table_close(table);
-    table = open_table("boot-b");        /* the second one to open it finds the offset set */
+    table = open_table("boot-b"); /* the second one to open it finds the offset set */
     assert_int_equal(table_now(table), before_ns + 5 * SECOND);
     table_close(table);
+}
+
+/* Overflow is the sanitizers' to report. */
+static void a_wall_clock_of_any_value_breaks_nothing(void **state)
+{
+    (void)state;
+    static const int64_t walls[] = { 0, INT64_MAX, INT64_MIN, -5, INT64_MAX, INT64_MIN };
+    char boot_id[] = "boot-0";
+    uint64_t last_ns = 0;
+    for (unsigned i = 0; i < sizeof walls / sizeof walls[0]; i++) {
+        wall_ns = walls[i];
+        boot_id[5] = (char)('0' + i);
+        struct table *table = open_table(boot_id);
+        assert_true(table_now(table) >= last_ns);
+        boot_ns += 2 * (int64_t)SECOND;
+        last_ns = table_now(table);
+        assert_true(last_ns >= 2 * SECOND);
+        table_close(table);
+    }
 }
 
 int main(void)
@@ -127,8 +151,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_starts_at_the_wall_clock_and_ignores_its_steps, set_clocks, remove_table),
         cmocka_unit_test_setup_teardown(it_goes_on_when_it_is_opened_again, set_clocks, remove_table),
-        cmocka_unit_test_setup_teardown(a_reboot_keeps_counters_and_blocks_and_counts_the_time_away, set_clocks, remove_table),
-        cmocka_unit_test_setup_teardown(a_reboot_with_a_wall_clock_in_the_past_does_not_go_back, set_clocks, remove_table),
+        cmocka_unit_test_setup_teardown(a_reboot_keeps_counters_and_blocks_and_counts_the_time_away, set_clocks,
+                                        remove_table),
+        cmocka_unit_test_setup_teardown(a_reboot_with_a_wall_clock_in_the_past_does_not_go_back, set_clocks,
+                                        remove_table),
+        cmocka_unit_test_setup_teardown(a_wall_clock_of_any_value_breaks_nothing, set_clocks, remove_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,99 @@
+/* Bans: an address refused by every limit for a while; a slot of its own in the table. */
+#include "limiter_private.h"
+
+#include "request/key.h"
+
+#include <stdio.h>
+
+#define BAN_SEED UINT64_C(0x62616e2061646472) /* "ban addr" */
+
+struct table_key limiter_address_key(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix,
+                                     uint64_t seed)
+{
+    struct drossel_address counted = client_key(address, ipv6_prefix);
+    struct key_hash hash = key_address_hash(table_secret(table), POLICY_BY_ADDRESS, &counted);
+    return table_key_mix(hash.half, seed);
+}
+
+size_t limiter_address_format(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap)
+{
+    char text[DROSSEL_ADDRESS_TEXT];
+    int size;
+    drossel_address_format(counted, text);
+    if (counted->family == DROSSEL_IPV6 && ipv6_prefix < 128)
+        size = snprintf(out, cap, "%s/%u", text, ipv6_prefix);
+    else
+        size = snprintf(out, cap, "%s", text);
+    return (size_t)size < cap ? (size_t)size : cap - (cap > 0);
+}
+
+struct ban {
+    const struct drossel_address *address;
+    unsigned ipv6_prefix;
+    uint64_t for_ns, now_ns;
+    bool only_longer;                /* a ban that runs longer stays as it is */
+};
+
+static bool put_ban(struct table *table, const struct ban *ban)
+{
+    struct table_key key = limiter_address_key(table, ban->address, ban->ipv6_prefix, BAN_SEED);
+    struct drossel_address counted = client_key(ban->address, ban->ipv6_prefix);
+    struct table_hold hold;
+    char name[TABLE_NAME_BYTES + 8];
+    size_t size = limiter_address_format(&counted, ban->ipv6_prefix, name, sizeof name);
+    for (;;) {
+        switch (table_insert(table, key, TABLE_LIMIT_BAN, ban->now_ns, table_ticket(), &hold)) {
+        case TABLE_ABSENT:
+            return false;
+        case TABLE_BUSY:
+            table_wait(table, &hold, ban->now_ns);
+            break;
+        case TABLE_TAKEN:
+            if (ban->only_longer && hold.state.block_end_ns > ban->now_ns &&
+                hold.state.block_end_ns - ban->now_ns >= ban->for_ns) {
+                table_drop(table, &hold);
+                return true;
+            }
+            engine_block(&hold.state, ban->for_ns, ban->now_ns);
+            if (hold.fresh)
+                table_name_set(table, &hold, key, name, size);
+            table_bans_extend(table, hold.state.block_end_ns);
+            if (table_put(table, &hold, key, TABLE_LIMIT_BAN))
+                return true;
+            break;
+        }
+    }
+}
+
+bool limiter_ban(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix, uint64_t for_ns,
+                 uint64_t now_ns)
+{
+    struct ban ban = { address, ipv6_prefix, for_ns, now_ns, false };
+    return put_ban(table, &ban);
+}
+
+bool limiter_ban_client(const struct limiter *limiter, const struct subject_finder *finder, uint64_t for_ns)
+{
+    struct ban ban = { &finder->client, limiter->policy->ipv6_prefix, for_ns, finder->request->now_ns, true };
+    return put_ban(limiter->table, &ban);
+}
+
+bool limiter_unban(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix, uint64_t now_ns)
+{
+    struct table_key key = limiter_address_key(table, address, ipv6_prefix, BAN_SEED);
+    struct table_entry entry = { .slot = table_find(table, key), .tag = key.tag };
+    if (entry.slot == TABLE_NO_SLOT || table_block_end(table, entry.slot, key) <= now_ns)
+        return false;
+    return table_forget(table, &entry, now_ns);
+}
+
+uint64_t limiter_banned_until(const struct limiter *limiter, const struct drossel_address *counted, uint64_t now_ns)
+{
+    if (table_bans_until(limiter->table) <= now_ns)
+        return 0;
+    struct key_hash hash = key_address_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, counted);
+    struct table_key key = table_key_mix(hash.half, BAN_SEED);
+    uint64_t slot = table_find(limiter->table, key);
+    uint64_t end_ns = slot == TABLE_NO_SLOT ? 0 : table_block_end(limiter->table, slot, key);
+    return end_ns > now_ns ? end_ns : 0;
+}

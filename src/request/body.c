@@ -1,0 +1,228 @@
+/* Accounts named in a request's body: which parser reads it, and what they find. */
+#include "request/body.h"
+#include "request/form.h"
+#include "request/json_body.h"
+#include "request/multipart.h"
+#include "request/parameter.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* ---- values ---- */
+
+static bool is_known(const struct body_found *found, uint32_t source, struct drossel_text text)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        const struct body_value *value = &found->value[i];
+        if (value->source == source && value->text.size == text.size &&
+            memcmp(value->text.data, text.data, text.size) == 0)
+            return true;
+    }
+    return false;
+}
+
+void body_keep(const struct body_search *search, uint32_t source, size_t size)
+{
+    struct body_found *found = search->found;
+    struct drossel_text text = { found->buffer + found->used, size };
+    if (size == 0)
+        return;
+    if (size > found->cap - found->used) {
+        found->too_many = true;
+        return;
+    }
+    if (is_known(found, source, text))
+        return;
+    if (found->count == BODY_VALUES_MAX) {
+        found->too_many = true;
+        return;
+    }
+    found->value[found->count++] = (struct body_value){ source, text };
+    found->used += size;
+}
+
+void body_copy(const struct body_search *search, uint32_t source, struct drossel_text value)
+{
+    size_t cap;
+    char *room = body_room(search, &cap);
+    if (value.size > 0 && value.size <= cap)
+        memcpy(room, value.data, value.size);
+    body_keep(search, source, value.size);
+}
+
+/* ---- types ---- */
+
+enum parser { PARSER_FORM = 1, PARSER_MULTIPART = 2, PARSER_JSON = 4, PARSER_UNKNOWN = 8 };
+
+/* What the Content-Type lines say. */
+struct types {
+    unsigned parsers; /* bits of enum parser */
+    size_t count;     /* media types: more than one is read in different ways */
+    char boundary[MULTIPART_BOUNDARY_MAX];
+    size_t boundary_size;
+    bool faulty;
+};
+
+static bool begins(struct drossel_text text, const char *prefix)
+{
+    size_t size = strlen(prefix);
+    return text.size >= size && strncasecmp(text.data, prefix, size) == 0;
+}
+
+static bool ends(struct drossel_text text, const char *suffix)
+{
+    size_t size = strlen(suffix);
+    return text.size >= size && strncasecmp(text.data + text.size - size, suffix, size) == 0;
+}
+
+static enum parser parser_for(struct drossel_text type)
+{
+    if (parameter_is(type, "application/x-www-form-urlencoded"))
+        return PARSER_FORM;
+    if (begins(type, "multipart/"))
+        return PARSER_MULTIPART;
+    return ends(type, "/json") || ends(type, "+json") ? PARSER_JSON : PARSER_UNKNOWN;
+}
+
+/* Only such boundaries are found by everybody (RFC 2046 section 5.1.1, less the characters that need care). */
+static bool is_plain_boundary(const char *boundary, size_t size)
+{
+    static const char marks[] = "-_.+=()/:?";
+    for (size_t i = 0; i < size; i++) {
+        char c = boundary[i], letter = (char)(c | 0x20);
+        if (!(c >= '0' && c <= '9') && !(letter >= 'a' && letter <= 'z') && memchr(marks, c, sizeof marks - 1) == NULL)
+            return false;
+    }
+    return size > 0 && size <= 70;
+}
+
+static void take_boundary(struct types *types, struct drossel_text value)
+{
+    types->faulty |= types->boundary_size > 0;
+    size_t size = parameter_unquote(value, types->boundary, sizeof types->boundary, &types->faulty);
+    types->boundary_size = size <= sizeof types->boundary ? size : 0;
+    types->faulty |= !is_plain_boundary(types->boundary, types->boundary_size);
+}
+
+/* One media type with its parameters. */
+static void take_type(struct types *types, struct drossel_text text)
+{
+    size_t size = 0;
+    struct drossel_text name, value;
+    while (size < text.size && text.data[size] != ';' && text.data[size] != ' ' && text.data[size] != '\t')
+        size++;
+    enum parser parser = parser_for((struct drossel_text){ text.data, size });
+    types->parsers |= parser;
+    types->count++;
+    while (parameter_next(&text, &name, &value)) {
+        types->faulty |= !parameter_is_plain(name, value);
+        if (parameter_is(name, "charset"))
+            types->faulty |= !parameter_charset_is_plain(value);
+        else if (parser == PARSER_MULTIPART && parameter_is(name, "boundary"))
+            take_boundary(types, value);
+        else if (begins(name, "boundary*"))
+            types->faulty = true;
+    }
+}
+
+/* The size of what stands before the next comma that is not in quotes. */
+static size_t size_before_comma(struct drossel_text text)
+{
+    bool quoted = false;
+    size_t i;
+    for (i = 0; i < text.size && (quoted || text.data[i] != ','); i++) {
+        quoted ^= text.data[i] == '"';
+        i += quoted && text.data[i] == '\\' && i + 1 < text.size;
+    }
+    return i;
+}
+
+/* A line of Content-Type; proxies join several with commas. */
+static void take_line(struct types *types, struct drossel_text line)
+{
+    while (line.size > 0) {
+        size_t size = size_before_comma(line);
+        struct drossel_text type = parameter_trim((struct drossel_text){ line.data, size });
+        if (type.size > 0)
+            take_type(types, type);
+        size += size < line.size;
+        line.data += size;
+        line.size -= size;
+    }
+}
+
+/* ---- the body ---- */
+
+static bool wants(const struct body_search *search, enum body_source_kind kind)
+{
+    for (size_t i = 0; i < search->source_count; i++)
+        if (search->sources[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* May it be JSON in UTF-16 or UTF-32, which some libraries detect (RFC 4627 allowed them)?  Then it begins with a byte order
+ * mark, or has both a NUL and a bracket or space among its first bytes. */
+static bool is_wide(struct drossel_text body)
+{
+    size_t size = body.size < 4 ? body.size : 4;
+    bool any = false;
+    for (size_t i = 0; i < size; i++)
+        any |= body.data[i] != '\0' && strchr("{[ \t\r\n", body.data[i]) != NULL;
+    if (any && memchr(body.data, '\0', size) != NULL)
+        return true;
+    return size >= 2 && (memcmp(body.data, "\xff\xfe", 2) == 0 || memcmp(body.data, "\xfe\xff", 2) == 0);
+}
+
+/* Does it begin like a JSON object or array, or a comment before one? */
+static bool looks_like_json(struct drossel_text body)
+{
+    if (begins(body, "\xef\xbb\xbf")) {
+        body.data += 3;
+        body.size -= 3;
+    }
+    body = parameter_trim(body);
+    return body.size > 0 && (body.data[0] == '{' || body.data[0] == '[' || begins(body, "/*") || begins(body, "//"));
+}
+
+static void search_json(const struct body_search *search, struct drossel_text body, const struct types *types)
+{
+    if (!wants(search, BODY_JSON))
+        return;
+    if (is_wide(body))
+        search->found->malformed = true;
+    if ((types->parsers & PARSER_JSON) != 0 || looks_like_json(body))
+        json_values(body, search);
+}
+
+static void search_forms(const struct body_search *search, struct drossel_text body, const struct types *types)
+{
+    if (!wants(search, BODY_FORM))
+        return;
+    if ((types->parsers & PARSER_MULTIPART) != 0)
+        multipart_fields(body, (struct drossel_text){ types->boundary, types->boundary_size }, search);
+    if ((types->parsers & PARSER_FORM) != 0 || types->count == 0) {
+        form_fields(body, search);
+    } else if ((types->parsers & PARSER_UNKNOWN) != 0) { /* it need not be a form: faults tell nothing */
+        bool malformed = search->found->malformed;
+        form_fields(body, search);
+        search->found->malformed = malformed;
+    }
+}
+
+size_t body_accounts(const struct body *body, const struct body_source *sources, size_t source_count,
+                     struct body_found *found)
+{
+    struct types types = { .parsers = 0 };
+    struct body_search search = { sources, source_count < BODY_SOURCES_MAX ? source_count : BODY_SOURCES_MAX, found };
+    for (size_t i = 0; i < body->content_type_count; i++)
+        take_line(&types, body->content_types[i]);
+    struct drossel_text encoding = body->content_encoding;
+    bool encoded = encoding.size > 0 && !parameter_is(parameter_trim(encoding), "identity");
+    found->malformed |= body->truncated || encoded || types.faulty || types.count > 1;
+    if (body->bytes.size == 0)
+        return found->count;
+    search_json(&search, body->bytes, &types);
+    search_forms(&search, body->bytes, &types);
+    return found->count;
+}

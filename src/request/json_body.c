@@ -1,0 +1,384 @@
+/* Values of JSON by dotted path. */
+#include "request/json_body.h"
+#include "request/form.h"
+
+#include <string.h>
+
+/* What the grammar allows next; anything else is a fault, and read all the same. */
+enum expected { VALUE, VALUE_OR_END, KEY, KEY_OR_END, ANYTHING /* in a container too deep to know */, AFTER };
+
+struct scan {
+    const char *at, *end;
+    const struct body_search *search;
+    size_t depth; /* open containers */
+    enum expected expected;
+    bool faulty;
+    size_t deepest; /* keys in the longest path: below that nothing is wanted */
+    /* For each source: how many keys of its path the keys of the open objects are, counted from the root; 0 for other sources.
+     * A key at depth d is the path's d-th only if d - 1 were so before.  Entries above the current depth are stale, and
+     * corrected by the next key. */
+    size_t matched[BODY_SOURCES_MAX];
+    size_t wanted[BODY_SOURCES_MAX];           /* keys in its path; 0 for sources of other kinds */
+    uint8_t is_object[JSON_DEPTH_CHECKED / 8]; /* a bit for each open container */
+};
+
+/* ---- tokens ---- */
+
+/* What a byte is outside of strings.  A table, since every byte of a body is asked. */
+enum { SPACE = 1, SLASH = 2, ENDS_WORD = 4 };
+static const uint8_t kinds[256] = {
+    [' '] = SPACE | ENDS_WORD, ['\n'] = SPACE | ENDS_WORD, ['\r'] = SPACE | ENDS_WORD, ['\t'] = SPACE | ENDS_WORD,
+    ['/'] = SLASH | ENDS_WORD, ['"'] = ENDS_WORD,          ['\''] = ENDS_WORD,         [','] = ENDS_WORD,
+    [':'] = ENDS_WORD,         ['{'] = ENDS_WORD,          ['}'] = ENDS_WORD,          ['['] = ENDS_WORD,
+    [']'] = ENDS_WORD,
+};
+
+static bool is_kind(char c, unsigned kind)
+{
+    return (kinds[(unsigned char)c] & kind) != 0;
+}
+
+/* The end of a comment at `at`, or `at` if there is none. */
+static const char *comment_end(const char *at, const char *end)
+{
+    if (end - at < 2 || at[0] != '/' || (at[1] != '/' && at[1] != '*'))
+        return at;
+    if (at[1] == '/') {
+        const char *line = memchr(at, '\n', (size_t)(end - at));
+        return line == NULL ? end : line;
+    }
+    const char *close = memmem(at + 2, (size_t)(end - at) - 2, "*/", 2);
+    return close == NULL ? end : close + 2;
+}
+
+static void skip_space_and_comments(struct scan *scan)
+{
+    for (;;) {
+        while (scan->at < scan->end && is_kind(*scan->at, SPACE))
+            scan->at++;
+        const char *after = comment_end(scan->at, scan->end);
+        if (after == scan->at)
+            return;
+        scan->faulty = true;
+        scan->at = after;
+    }
+}
+
+/* Mostly there is none, and no call. */
+static inline void skip_space(struct scan *scan)
+{
+    if (scan->at < scan->end && is_kind(*scan->at, SPACE | SLASH))
+        skip_space_and_comments(scan);
+}
+
+#define ONES (UINT64_MAX / 255)
+
+/* The lowest byte that is zero has its highest bit set in the result; those above it may have too. */
+static inline uint64_t zero_bytes(uint64_t bytes)
+{
+    return (bytes - ONES) & ~bytes & ONES << 7;
+}
+
+/* The first byte from `at` on that is the quote, a backslash or a control character.  Eight at a time: most of a body is the
+ * inside of strings. */
+static inline const char *run_end(const char *at, const char *end, char quote)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t bytes, quotes = ONES * (unsigned char)quote, backslashes = ONES * '\\', spaces = ONES * ' ';
+    for (; end - at >= (ptrdiff_t)sizeof bytes; at += sizeof bytes) {
+        memcpy(&bytes, at, sizeof bytes);
+        uint64_t controls = (bytes - spaces) & ~bytes & ONES << 7;
+        uint64_t found = zero_bytes(bytes ^ quotes) | zero_bytes(bytes ^ backslashes) | controls;
+        if (found != 0)
+            return at + __builtin_ctzll(found) / 8;
+    }
+#endif
+    while (at < end && *at != quote && *at != '\\' && (unsigned char)*at >= ' ')
+        at++;
+    return at;
+}
+
+/* Reads a string, its opening quote being at `at`; returns its inside. */
+static struct drossel_text read_string(struct scan *scan, bool *escapes)
+{
+    char quote = *scan->at++;
+    const char *start = scan->at, *at = start, *end = scan->end;
+    scan->faulty |= quote != '"';
+    for (;; at++) {
+        at = run_end(at, end, quote);
+        if (at == end || *at == quote)
+            break;
+        if (*at != '\\') {
+            scan->faulty = true;
+            continue;
+        }
+        *escapes = true;
+        if (++at == end)
+            break;
+    }
+    scan->faulty |= at == scan->end;
+    scan->at = at < scan->end ? at + 1 : at;
+    return (struct drossel_text){ start, (size_t)(at - start) };
+}
+
+/* Reads a number, a literal or whatever else stands there: at least one byte. */
+static struct drossel_text read_word(struct scan *scan)
+{
+    const char *start = scan->at++;
+    while (scan->at < scan->end && !is_kind(*scan->at, ENDS_WORD))
+        scan->at++;
+    return (struct drossel_text){ start, (size_t)(scan->at - start) };
+}
+
+/* ---- paths ---- */
+
+static size_t count_keys(struct drossel_text path)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < path.size; i++)
+        count += path.data[i] == '.';
+    return count;
+}
+
+/* Key number `index` of a path that has so many. */
+static struct drossel_text path_key(struct drossel_text path, size_t index)
+{
+    for (;;) {
+        const char *dot = memchr(path.data, '.', path.size);
+        size_t size = dot == NULL ? path.size : (size_t)(dot - path.data);
+        if (index-- == 0)
+            return (struct drossel_text){ path.data, size };
+        path.data += size + 1;
+        path.size -= size + 1;
+    }
+}
+
+/* The letter at `*at` without its case, as Go folds keys: U+017F is `s`, U+212A is `k`. */
+static char next_letter(struct drossel_text text, size_t *at)
+{
+    const char *letter = text.data + *at;
+    size_t left = text.size - *at;
+    if (left >= 2 && letter[0] == '\xc5' && letter[1] == '\xbf') {
+        *at += 2;
+        return 's';
+    }
+    if (left >= 3 && letter[0] == '\xe2' && memcmp(letter, "\xe2\x84\xaa", 3) == 0) {
+        *at += 3;
+        return 'k';
+    }
+    *at += 1;
+    return *letter >= 'A' && *letter <= 'Z' ? (char)(*letter | 0x20) : *letter;
+}
+
+static bool is_same_key(struct drossel_text key, struct drossel_text wanted)
+{
+    size_t i = 0, j = 0;
+    while (i < key.size && j < wanted.size)
+        if (next_letter(key, &i) != next_letter(wanted, &j))
+            return false;
+    return i == key.size && j == wanted.size;
+}
+
+/* Is a key at this depth of interest to a source? */
+static bool is_on_path(const struct scan *scan, size_t source)
+{
+    return scan->wanted[source] >= scan->depth && scan->matched[source] + 1 >= scan->depth;
+}
+
+static void take_key(struct scan *scan, struct drossel_text key, bool escapes)
+{
+    char decoded[BODY_NAME_MAX];
+    if (scan->depth == 0 || scan->depth > scan->deepest)
+        return;
+    if (escapes) {
+        size_t size = json_decode(key, decoded, sizeof decoded, &scan->faulty);
+        key = (struct drossel_text){ decoded, size < sizeof decoded ? size : sizeof decoded };
+    }
+    for (size_t i = 0; i < scan->search->source_count; i++) {
+        if (!is_on_path(scan, i))
+            continue;
+        struct drossel_text wanted = path_key(scan->search->sources[i].name, scan->depth - 1);
+        scan->matched[i] = is_same_key(key, wanted) ? scan->depth : scan->depth - 1;
+    }
+}
+
+/* Is the value that begins here one that the source wants? */
+static bool is_wanted(const struct scan *scan, size_t source)
+{
+    return scan->wanted[source] == scan->depth && scan->matched[source] == scan->depth && scan->depth > 0;
+}
+
+/* ---- values ---- */
+
+static bool is_value_expected(const struct scan *scan)
+{
+    return scan->expected == VALUE || scan->expected == VALUE_OR_END || scan->expected == ANYTHING;
+}
+
+/* A wanted value of a kind that names no account. */
+static void refuse_value(struct scan *scan)
+{
+    if (scan->depth > scan->deepest)
+        return;
+    for (size_t i = 0; i < scan->search->source_count; i++)
+        scan->faulty |= is_wanted(scan, i);
+}
+
+static void take_string(struct scan *scan, struct drossel_text raw, bool escapes)
+{
+    size_t cap;
+    if (scan->depth > scan->deepest)
+        return;
+    for (uint32_t i = 0; i < scan->search->source_count; i++) {
+        if (!is_wanted(scan, i))
+            continue;
+        if (!escapes) {
+            body_copy(scan->search, i, raw);
+        } else {
+            char *room = body_room(scan->search, &cap);
+            body_keep(scan->search, i, json_decode(raw, room, cap, &scan->faulty));
+        }
+    }
+}
+
+static bool is_word(struct drossel_text word, const char *text)
+{
+    return word.size == strlen(text) && memcmp(word.data, text, word.size) == 0;
+}
+
+static void take_word(struct scan *scan, struct drossel_text word)
+{
+    size_t cap;
+    char first = word.data[0];
+    if (first == 'n' && is_word(word, "null"))
+        return;
+    if ((first == 't' && is_word(word, "true")) || (first == 'f' && is_word(word, "false")))
+        return refuse_value(scan);
+    if (!json_is_number(word))
+        scan->faulty = true;
+    if (scan->depth > scan->deepest)
+        return;
+    for (uint32_t i = 0; i < scan->search->source_count; i++) {
+        char *room = body_room(scan->search, &cap);
+        if (is_wanted(scan, i))
+            body_keep(scan->search, i, json_number(word, room, cap, &scan->faulty));
+    }
+}
+
+/* A string or word: a key if a colon follows, else a value. */
+static void take_scalar(struct scan *scan)
+{
+    bool quoted = *scan->at == '"' || *scan->at == '\'', escapes = false;
+    struct drossel_text text = quoted ? read_string(scan, &escapes) : read_word(scan);
+    skip_space(scan);
+    if (scan->at < scan->end && *scan->at == ':') {
+        scan->at++;
+        scan->faulty |=
+            !quoted || (scan->expected != KEY && scan->expected != KEY_OR_END && scan->expected != ANYTHING);
+        take_key(scan, text, escapes);
+        scan->expected = VALUE;
+        return;
+    }
+    scan->faulty |= !is_value_expected(scan);
+    scan->expected = AFTER;
+    if (quoted)
+        take_string(scan, text, escapes);
+    else
+        take_word(scan, text);
+}
+
+/* ---- containers ---- */
+
+static void open_container(struct scan *scan, bool object)
+{
+    scan->faulty |= !is_value_expected(scan);
+    refuse_value(scan);
+    if (scan->depth < JSON_DEPTH_CHECKED) {
+        uint8_t bit = (uint8_t)(1u << (scan->depth % 8)), *byte = &scan->is_object[scan->depth / 8];
+        *byte = object ? *byte | bit : *byte & (uint8_t)~bit;
+    }
+    scan->depth++;
+    scan->expected = object ? KEY_OR_END : VALUE_OR_END;
+}
+
+/* What may follow a comma in the innermost container. */
+static enum expected expected_inside(const struct scan *scan)
+{
+    if (scan->depth == 0 || scan->depth > JSON_DEPTH_CHECKED)
+        return ANYTHING;
+    size_t index = scan->depth - 1;
+    return scan->is_object[index / 8] >> (index % 8) & 1 ? KEY : VALUE;
+}
+
+static void close_container(struct scan *scan, bool object)
+{
+    enum expected inside = expected_inside(scan);
+    scan->faulty |= scan->depth == 0 || (inside != ANYTHING && (inside == KEY) != object);
+    scan->faulty |= scan->expected != AFTER && scan->expected != (object ? KEY_OR_END : VALUE_OR_END);
+    scan->depth -= scan->depth > 0;
+    scan->expected = AFTER;
+}
+
+static void take_comma(struct scan *scan)
+{
+    scan->faulty |= scan->expected != AFTER || scan->depth == 0;
+    scan->expected = expected_inside(scan);
+}
+
+static void take_token(struct scan *scan)
+{
+    char c = *scan->at;
+    switch (c) {
+    case '{':
+    case '[':
+        open_container(scan, c == '{');
+        break;
+    case '}':
+    case ']':
+        close_container(scan, c == '}');
+        break;
+    case ',':
+        take_comma(scan);
+        break;
+    case ':':
+        scan->faulty = true;
+        break;
+    default:
+        return take_scalar(scan);
+    }
+    scan->at++;
+}
+
+static void find_paths(struct scan *scan, const struct body_search *search)
+{
+    scan->deepest = 0;
+    for (size_t i = 0; i < search->source_count; i++) {
+        scan->matched[i] = 0;
+        scan->wanted[i] = search->sources[i].kind == BODY_JSON ? count_keys(search->sources[i].name) : 0;
+        if (scan->wanted[i] > scan->deepest)
+            scan->deepest = scan->wanted[i];
+    }
+}
+
+void json_values(struct drossel_text body, const struct body_search *search)
+{
+    struct scan scan; /* not zeroed whole: a bit is set when its container opens */
+    if (body.size >= 3 && memcmp(body.data, "\xef\xbb\xbf", 3) == 0) {
+        body.data += 3;
+        body.size -= 3;
+    }
+    if (body.size == 0)
+        return;
+    scan.at = body.data;
+    scan.end = body.data + body.size;
+    scan.search = search;
+    scan.depth = 0;
+    scan.expected = VALUE;
+    scan.faulty = false;
+    find_paths(&scan, search);
+    for (skip_space(&scan); scan.at < scan.end; skip_space(&scan))
+        take_token(&scan);
+    bool empty = scan.depth == 0 && scan.expected == VALUE;
+    scan.faulty |= !empty && (scan.depth > 0 || scan.expected != AFTER);
+    search->found->malformed |= scan.faulty;
+}

@@ -1,0 +1,30 @@
+/*
+ * Parameters of a header field's value: `; NAME=VALUE`, as in Content-Type and Content-Disposition.
+ */
+#ifndef DROSSEL_REQUEST_PARAMETER_H
+#define DROSSEL_REQUEST_PARAMETER_H
+
+#include "drossel.h"
+
+/* Takes the next parameter off `rest`, which begins with what precedes its `;`.  `name` is without white space;
+ * `value` as written, with its quotes.  False at the end.  A `;` in double or single quotes does not end a value. */
+bool parameter_next(struct drossel_text *rest, struct drossel_text *name, struct drossel_text *value);
+
+/* A value without quotes and backslashes into `out`, at most `cap` bytes; returns the size of the whole.  A quote that is never
+ * closed, or more after it, sets *faulty. */
+size_t parameter_unquote(struct drossel_text value, char *out, size_t cap, bool *faulty);
+
+/* Do all applications read this parameter alike?  No: quotes inside a bare value or a name, single quotes (PHP reads
+ * them, others do not), a quote that is not closed or has more after it, and `\"` with a `;` (for some the value ends there). */
+bool parameter_is_plain(struct drossel_text name, struct drossel_text value);
+
+/* Spaces, tabs and line ends off both ends. */
+struct drossel_text parameter_trim(struct drossel_text text);
+
+/* Without regard to ASCII case. */
+bool parameter_is(struct drossel_text text, const char *name);
+
+/* Is it a charset in which ASCII is ASCII?  utf-16, utf-7, IBM037 and their like would hide every field. */
+bool parameter_charset_is_plain(struct drossel_text value);
+
+#endif

@@ -1,0 +1,305 @@
+/* Accounts in JSON. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "body_found.h"
+#include "request/json_body.h"
+
+#include <jansson.h>
+
+#define JSON "application/json"
+
+static void every_value_of_a_key_is_found(void **state)
+{
+    (void)state;
+    static const struct body_case table[] = {
+        { JSON, DROSSEL_TEXT("{\"email\":\"bob\"}"), "bob" },
+        { JSON, DROSSEL_TEXT(" { \"a\" : [ 1 , { } ] , \"email\" : \"bob\" } \r\n\t"), "bob" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"bob\",\"email\":\"eve\"}"), "bob|eve" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"bob\",\"email\":\"bob\"}"), "bob" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"\"}"), "" },
+        { JSON, DROSSEL_TEXT("{\"email\":null}"), "" },
+        { JSON, DROSSEL_TEXT("{\"a\":{\"email\":\"bob\"}}"), "" },
+        { JSON, DROSSEL_TEXT("[{\"email\":\"bob\"}]"), "" },
+        { JSON, DROSSEL_TEXT("[\"email\",\"bob\"]"), "" },
+        { JSON, DROSSEL_TEXT("{\"a\":\"email\",\"b\":\"\\\"email\\\":\"}"), "" },
+        { JSON, DROSSEL_TEXT("{\"a\":{\"b\":{}},\"email\":\"bob\"}"), "bob" },
+        { JSON, DROSSEL_TEXT("\"email\""), "" },
+        { JSON, DROSSEL_TEXT("{}"), "" },
+        { JSON, DROSSEL_TEXT(" "), "" },
+        { JSON, DROSSEL_TEXT(""), "" },
+        { JSON, DROSSEL_TEXT("\xef\xbb\xbf{\"email\":\"bob\"}"), "bob" },
+    };
+    BODY_ASSERT_ALL(table, body_json_email);
+}
+
+static void a_path_leads_through_objects(void **state)
+{
+    (void)state;
+    static const struct body_source path[] = { { BODY_JSON, DROSSEL_TEXT("data.user.id") },
+                                               { BODY_JSON, DROSSEL_TEXT("data.user") } };
+    static const struct body_case table[] = {
+        { JSON, DROSSEL_TEXT("{\"data\":{\"user\":{\"id\":\"bob\"}}}"), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"data\":{\"user\":\"bob\"}}"), "bob" },
+        { JSON, DROSSEL_TEXT("{\"data\":{\"x\":{\"id\":\"bob\"}},\"user\":\"eve\"}"), "" },
+        { JSON, DROSSEL_TEXT("{\"data\":[{\"user\":\"bob\"}]}"), "" },
+        { JSON, DROSSEL_TEXT("{\"x\":{\"user\":\"bob\"},\"data\":{\"a\":{},\"user\":\"eve\"}}"), "eve" },
+        { JSON, DROSSEL_TEXT("{\"data\":{\"user\":\"bob\"},\"data\":{\"user\":\"eve\"}}"), "bob|eve" },
+        { JSON, DROSSEL_TEXT("{\"data\":{\"a\":{\"b\":{}},\"user\":\"bob\"},\"data\":1}"), "bob" },
+        { JSON, DROSSEL_TEXT("{\"data\":{\"user\":\"bob\"},\"y\":{\"user\":\"eve\"}}"), "bob" },
+    };
+    BODY_ASSERT_ALL(table, path);
+    static const struct body_case deep[] = {
+        { JSON, DROSSEL_TEXT("{\"data\":{\"user\":{\"a\":1,\"id\":\"bob\",\"b\":[{\"id\":\"eve\"}]},\"id\":\"joe\"}}"),
+          "bob" },
+        { JSON, DROSSEL_TEXT("{\"user\":{\"id\":\"bob\"}}"), "" },
+    };
+    for (size_t i = 0; i < sizeof deep / sizeof *deep; i++)
+        body_assert(&deep[i], path, 1);
+}
+
+static void text_is_decoded(void **state)
+{
+    (void)state;
+    static const struct body_case table[] = {
+        { JSON, DROSSEL_TEXT("{\"\\u0065mail\":\"bob\"}"), "bob" },
+        { JSON, DROSSEL_TEXT("{\"Email\":\"bob\",\"EMA\\u0049L\":\"eve\"}"), "bob|eve" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"}"), "\"\\/\b\f\n\r\t" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"\\u00e9\\u20AC\\ud83d\\uDE00\"}"), "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"b\\u0000b\"}"), "b\\0b" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"\\u0062ob\",\"email\":\"bob\"}"), "bob" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"\\ud83d\"}"), "\xed\xa0\xbd!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"\\ude00x\"}"), "\xed\xb8\x80x!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"\\ud83d\\u0041\"}"),
+          "\xed\xa0\xbd"
+          "A!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"\\u12\"}"), "u12!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"\\u12g4\"}"), "u12g4!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"\\x\"}"), "x!" },
+    };
+    BODY_ASSERT_ALL(table, body_json_email);
+    static const struct body_source password_k[] = { { BODY_JSON, DROSSEL_TEXT("userk") } };
+    static const struct body_case folded[] = {
+        { JSON,
+          DROSSEL_TEXT("{\"u\xc5\xbf"
+                       "er\xe2\x84\xaa\":\"bob\",\"U\\u017FERK\":\"eve\"}"),
+          "bob|eve" },
+    };
+    BODY_ASSERT_ALL(folded, password_k);
+}
+
+static void an_integer_has_one_text(void **state)
+{
+    (void)state;
+    static const struct body_case table[] = {
+        { JSON, DROSSEL_TEXT("{\"email\":5}"), "5" },
+        { JSON, DROSSEL_TEXT("{\"email\":5.000,\"email\":5e0,\"email\":0.5E+1,\"email\":500e-2,\"email\":\"5\"}"),
+          "5" },
+        { JSON, DROSSEL_TEXT("{\"email\":-120,\"email\":-1.20e2}"), "-120" },
+        { JSON, DROSSEL_TEXT("{\"email\":0,\"email\":-0,\"email\":0e9,\"email\":0.00}"), "0" },
+        { JSON, DROSSEL_TEXT("{\"email\":18446744073709551615}"), "18446744073709551615" },
+        { JSON, DROSSEL_TEXT("{\"email\":1e19}"), "10000000000000000000" },
+        { JSON, DROSSEL_TEXT("{\"email\":1e20}"), "1e20!" },
+        { JSON, DROSSEL_TEXT("{\"email\":1e999999999999999999999}"), "1e999999999999999999999!" },
+        { JSON, DROSSEL_TEXT("{\"email\":1e-999999999999999999999}"), "1e-999999999999999999999!" },
+        { JSON, DROSSEL_TEXT("{\"email\":5.0000000000000000001}"), "5.0000000000000000001!" },
+        { JSON, DROSSEL_TEXT("{\"email\":0.5}"), "0.5!" },
+        { JSON, DROSSEL_TEXT("{\"email\":05}"), "05!" },
+        { JSON, DROSSEL_TEXT("{\"email\":+5}"), "+5!" },
+        { JSON, DROSSEL_TEXT("{\"email\":5.}"), "5.!" },
+        { JSON, DROSSEL_TEXT("{\"email\":-}"), "-!" },
+        { JSON, DROSSEL_TEXT("{\"email\":5e}"), "5e!" },
+        { JSON, DROSSEL_TEXT("{\"email\":0x5}"), "0x5!" },
+        { JSON, DROSSEL_TEXT("{\"email\":NaN}"), "NaN!" },
+        { JSON, DROSSEL_TEXT("5"), "" },
+        { JSON, DROSSEL_TEXT("{\"x\":0.5e-7}"), "" },
+    };
+    BODY_ASSERT_ALL(table, body_json_email);
+}
+
+static void another_kind_of_value_is_malformed(void **state)
+{
+    (void)state;
+    static const struct body_case table[] = {
+        { JSON, DROSSEL_TEXT("{\"email\":true}"), "!" },
+        { JSON, DROSSEL_TEXT("{\"email\":{\"$gt\":\"\"}}"), "!" },
+        { JSON, DROSSEL_TEXT("{\"email\":[\"bob\"]}"), "!" },
+        { JSON, DROSSEL_TEXT("{\"a\":true,\"b\":{},\"c\":[false]}"), "" },
+    };
+    BODY_ASSERT_ALL(table, body_json_email);
+}
+
+static void faults_hide_nothing_and_are_told(void **state)
+{
+    (void)state;
+    static const struct body_case table[] = {
+        { JSON, DROSSEL_TEXT("{\"a\":1,}"), "!" },
+        { JSON, DROSSEL_TEXT("{,\"email\":\"bob\"}"), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"a\":1,,\"email\":\"bob\"}"), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"a\" 1 \"email\":\"bob\"}"), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"a\":1 \"email\":\"bob\"}"), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"a\":,\"email\":\"bob\"}"), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"a\"::1,\"email\":\"bob\"}"), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"a\":[1,2},\"email\":\"bob\"}"), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"bob\"}}"), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"bob\"}]"), "bob!" },
+        { JSON, DROSSEL_TEXT("]{\"email\":\"bob\"}"), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"bob\""), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"bob"), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"bob\\"), "bob\\!" },
+        { JSON, DROSSEL_TEXT("{\"email\":"), "!" },
+        { JSON, DROSSEL_TEXT("{\"email"), "!" },
+        { JSON, DROSSEL_TEXT("{"), "!" },
+        { JSON, DROSSEL_TEXT("["), "!" },
+        { JSON, DROSSEL_TEXT("}"), "!" },
+        { JSON, DROSSEL_TEXT(","), "!" },
+        { JSON, DROSSEL_TEXT(":"), "!" },
+        { JSON, DROSSEL_TEXT("[1,]"), "!" },
+        { JSON, DROSSEL_TEXT("[\"a\":1]"), "!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"bob\"}{\"email\":\"eve\"}"), "bob|eve!" },
+        { JSON, DROSSEL_TEXT("{}\0{\"email\":\"bob\"}"), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"b\0b\"}"), "b\\0b!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"b\nb\"}"), "b\nb!" },
+        { JSON, DROSSEL_TEXT("{'email':'bob'}"), "bob!" },
+        { JSON, DROSSEL_TEXT("{email:\"bob\"}"), "bob!" },
+        { JSON, DROSSEL_TEXT("{/*\"*/\"email\"//:\n:/**/\"bob\"}"), "bob!" },
+        { JSON, DROSSEL_TEXT("/* x */ {\"email\":\"bob\"}"), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"bob\"}/*"), "bob!" },
+        { JSON, DROSSEL_TEXT("{\"email\":\"bob\"}/"), "bob!" },
+        { JSON, DROSSEL_TEXT("\xef\xbb\xbf\xef\xbb\xbf{\"email\":\"bob\"}"), "bob!" },
+        { JSON, DROSSEL_TEXT("\xff\xfe{\0\"\0e\0"), "!" },
+        { JSON, DROSSEL_TEXT("\0{\0\"\0e"), "!" },
+        { "text/plain", DROSSEL_TEXT("\xfe\xff\0{\0}"), "!" },
+        { "text/plain", DROSSEL_TEXT(" \0{\0}\0"), "!" },
+        { "application/grpc", DROSSEL_TEXT("\0\0\0\0\5hello"), "" },
+    };
+    BODY_ASSERT_ALL(table, body_json_email);
+}
+
+static void what_looks_like_json_is_json(void **state)
+{
+    (void)state;
+    static const struct body_case table[] = {
+        { "APPLICATION/JSON;charset=UTF-8", DROSSEL_TEXT("{\"email\":\"bob\"}"), "bob" },
+        { "text/json", DROSSEL_TEXT("{\"email\":\"bob\"}"), "bob" },
+        { "application/vnd.api+json", DROSSEL_TEXT("{\"email\":\"bob\"}"), "bob" },
+        { "application/x-www-form-urlencoded", DROSSEL_TEXT("\r\n{\"email\":\"bob\"}"), "bob" },
+        { "text/plain", DROSSEL_TEXT("\xef\xbb\xbf {\"email\":\"bob\"}"), "bob" },
+        { "text/plain", DROSSEL_TEXT("email=bob"), "" },
+        { NULL, DROSSEL_TEXT("{\"email\":\"bob\"}"), "bob" },
+        { JSON "; charset=utf-16", DROSSEL_TEXT("{\"email\":\"bob\"}"), "bob!" },
+        { JSON "; charset='utf-8'", DROSSEL_TEXT("{\"email\":\"bob\"}"), "bob!" },
+        { JSON, DROSSEL_TEXT("email=bob"), "!" },
+    };
+    BODY_ASSERT_ALL(table, body_json_email);
+}
+
+static void no_depth_hides_a_key(void **state)
+{
+    (void)state;
+    enum { DEPTH = 100000 };
+    static char body[3 * DEPTH + 64];
+    for (int mixed = 0; mixed < 2; mixed++) {
+        size_t size = (size_t)sprintf(body, "{\"a\":");
+        for (int i = 0; i < DEPTH; i++)
+            body[size++] = '[';
+        if (mixed)
+            size += (size_t)sprintf(body + size, "{\"email\":\"eve\",\"x\":[1,\"y\"]},2");
+        for (int i = 0; i < DEPTH; i++)
+            body[size++] = ']';
+        size += (size_t)sprintf(body + size, ",\"email\":\"bob\"}");
+        struct body_case test = { JSON, { body, size }, "bob" };
+        body_assert(&test, body_json_email, 1);
+        test = (struct body_case){ JSON, { body, DEPTH }, "!" };
+        body_assert(&test, body_json_email, 1);
+    }
+}
+
+static void the_last_of_many_keys_is_found(void **state)
+{
+    (void)state;
+    static char body[300000];
+    size_t size = (size_t)sprintf(body, "{");
+    for (int i = 0; i < 10000; i++)
+        size += (size_t)snprintf(body + size, sizeof body - size, "\"f%d\":\"%d\",", i, i);
+    size += (size_t)snprintf(body + size, sizeof body - size, "\"email\":\"bob\"}");
+    struct body_case test = { JSON, { body, size }, "bob" };
+    body_assert(&test, body_json_email, 1);
+}
+
+static size_t random_json(uint64_t *seed, char *out)
+{
+    static const char *const tokens[] = { "{",    "}",         "[",           "]",           ",",
+                                          ":",    "\"email\"", "\"a\":",      "\"b\"",       "7",
+                                          "null", " ",         "{\"email\":", ",\"email\":", "\"c\"}" };
+    size_t size = 0;
+    for (int i = 0; i < 10; i++) {
+        *seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        const char *token = tokens[(*seed >> 40) % (sizeof tokens / sizeof *tokens)];
+        memcpy(out + size, token, strlen(token));
+        size += strlen(token);
+        if ((*seed >> 33) % 8 == 0)
+            break;
+    }
+    return size;
+}
+
+static bool finds(const struct body_found *found, const char *text)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (found->value[i].text.size == strlen(text) && memcmp(found->value[i].text.data, text, strlen(text)) == 0)
+            return true;
+    return false;
+}
+
+/* What Jansson refuses is malformed, what it accepts is not, and the value that it keeps is among those found. */
+static void a_library_agrees_on_what_is_json(void **state)
+{
+    (void)state;
+    static const struct body_source nowhere = { BODY_JSON, DROSSEL_TEXT("none") };
+    static const struct drossel_text type = DROSSEL_TEXT(JSON);
+    uint64_t seed = 5;
+    unsigned accepted = 0, found_values = 0;
+    for (int i = 0; i < 300000; i++) {
+        char bytes[128] = "", buffer[128];
+        struct body body = { .content_types = &type,
+                             .content_type_count = 1,
+                             .bytes = { bytes, random_json(&seed, bytes) } };
+        struct body_found found;
+        json_t *model = json_loadb(bytes, body.bytes.size, JSON_DECODE_ANY, NULL);
+        body_found_init(&found, buffer, sizeof buffer);
+        body_accounts(&body, &nowhere, 1, &found);
+        bool blank = strspn(bytes, " ") >= body.bytes.size;
+        if (!blank && found.malformed != (model == NULL))
+            fail_msg("%.*s: %s", (int)body.bytes.size, bytes, found.malformed ? "malformed" : "not malformed");
+        body_accounts(&body, body_json_email, 1, &found);
+        const char *kept = json_string_value(json_object_get(model, "email"));
+        if (kept != NULL && !finds(&found, kept))
+            fail_msg("%.*s: not found", (int)body.bytes.size, bytes);
+        accepted += model != NULL;
+        found_values += kept != NULL;
+        json_decref(model);
+    }
+    assert_true(accepted > 1000 && found_values > 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_value_of_a_key_is_found),
+        cmocka_unit_test(a_path_leads_through_objects),
+        cmocka_unit_test(text_is_decoded),
+        cmocka_unit_test(an_integer_has_one_text),
+        cmocka_unit_test(another_kind_of_value_is_malformed),
+        cmocka_unit_test(faults_hide_nothing_and_are_told),
+        cmocka_unit_test(what_looks_like_json_is_json),
+        cmocka_unit_test(no_depth_hides_a_key),
+        cmocka_unit_test(the_last_of_many_keys_is_found),
+        cmocka_unit_test(a_library_agrees_on_what_is_json),
+    };
+    return cmocka_run_group_tests_name("json body", tests, NULL, NULL);
+}
