@@ -251,6 +251,10 @@ def test_failures_of_everybody_challenge_everybody(build, tmp_path, more, status
     decisions = replay(build, tmp_path, SPRAY % more, events)
     assert told(decisions) == ["allow"] * 200 + ["challenge"] * 2 + ["allow"]
     assert [d["status"] for d in decisions[200:]] == [status, status, 200]
+    policy = "limits: { all: { by: site, allow: 0 per 1m, action: challenge, challenge_to: /verify } }"
+    methods = {"GET": 302, "HEAD": 302, "POST": 303, "PUT": 303}                         # so that what follows is a GET
+    events = [{"t": n, "address": A, "method": method} for n, method in enumerate(methods)]
+    assert [d["status"] for d in replay(build, tmp_path, policy, events)] == list(methods.values())
 
 
 def test_a_request_that_is_sent_elsewhere_by_a_challenge_has_no_outcome(build, tmp_path):
