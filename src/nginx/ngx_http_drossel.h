@@ -4,9 +4,11 @@
  * before the content phase and after the real-IP module.
  *
  * The module decides nothing: it turns a request into facts for the limiter
- * (ngx_http_drossel_facts.c), and the decision into what follows
- * (..._handler.c): an answer (..._answer.c), a line in the error log (..._log.c),
- * variables (..._variables.c).  Configuration and life cycle: ..._module.c.
+ * (ngx_http_drossel_facts.c; accounts in its body: ..._body.c), and the decision
+ * into what follows (..._handler.c): an answer (..._answer.c), a line in the error
+ * log (..._log.c), variables (..._variables.c).  When the application has answered,
+ * its charges are settled (..._outcome.c).  Configuration and life cycle:
+ * ..._module.c.
  *
  * The policy is read and the table mapped by the master, so that workers
  * inherit both by fork(); what a worker writes of its own (log budgets, the
@@ -73,6 +75,26 @@ typedef enum {
 } ngx_http_drossel_word_e;
 
 
+/* The charges of a request that is under way, and where they are settled. */
+
+typedef struct {
+    struct table                 *table;
+    struct drossel_ticket         ticket;     /* count is 0 once settled */
+} ngx_http_drossel_open_t;
+
+
+/* A request that is not decided yet: its body is read, or it is held. */
+
+typedef struct {
+    uint64_t                      arrived_ns; /* when it was judged first; 0: not yet */
+    ngx_msec_t                    pause;      /* until it is judged again */
+    struct drossel_text          *accounts;   /* those in its body */
+    ngx_uint_t                    account_count;
+    unsigned                      unreadable:1; /* as is_account_unreadable */
+    unsigned                      reading:1;
+} ngx_http_drossel_pending_t;
+
+
 /*
  * What is kept of a decision, for variables and so that no request is judged
  * twice.  It hangs on the request's pool, because an internal redirect clears
@@ -84,9 +106,12 @@ typedef struct {
     uint64_t                      remaining;
     uint64_t                      wait_ns;
     uint64_t                      delay_ns;
+    ngx_http_drossel_open_t      *open;       /* NULL: nothing to settle */
+    ngx_http_drossel_pending_t   *pending;    /* NULL: decided at once, or yet to be */
     struct drossel_address        client;
     u_char                        word;       /* ngx_http_drossel_word_e */
     u_char                        dry_run;    /* nobody was bothered */
+    u_char                        waiting;    /* not decided yet */
 } ngx_http_drossel_ctx_t;
 
 
@@ -112,6 +137,22 @@ void ngx_http_drossel_look(ngx_http_request_t *r,
     ngx_http_drossel_seen_t *seen);
 ngx_uint_t ngx_http_drossel_is_challenge(const ngx_table_elt_t *h);
 
+/* Reads the body, finds accounts in it, and lets the phases go on.  Returns what
+ * a phase handler is to return. */
+ngx_int_t ngx_http_drossel_read_body(ngx_http_request_t *r,
+    ngx_http_drossel_ctx_t *ctx);
+
+/* Keeps the charges of a request that goes on, to be settled by its answer. */
+ngx_int_t ngx_http_drossel_open(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    const struct drossel_ticket *ticket);
+/* Settles them, if that was not done before. */
+void ngx_http_drossel_settle(ngx_http_drossel_ctx_t *ctx,
+    enum drossel_outcome outcome);
+/* Settles them by an answer of the application that nginx is about to replace. */
+void ngx_http_drossel_settle_replaced(ngx_http_request_t *r,
+    ngx_http_drossel_ctx_t *ctx);
+
 /* Answers a refused request.  Returns what a phase handler is to return. */
 ngx_int_t ngx_http_drossel_refuse(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct drossel_decision *decision);
@@ -120,6 +161,8 @@ ngx_int_t ngx_http_drossel_refuse(ngx_http_request_t *r,
 void ngx_http_drossel_remove_challenge(ngx_http_request_t *r);
 ngx_int_t ngx_http_drossel_add_challenge(ngx_http_request_t *r,
     const char *limit);
+/* Answers with a redirect.  Returns what a phase handler is to return. */
+ngx_int_t ngx_http_drossel_redirect(ngx_http_request_t *r, const char *to);
 
 void ngx_http_drossel_log(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, const struct drossel_request *request,
@@ -144,6 +187,7 @@ u_char *ngx_http_drossel_seconds(u_char *p, uint64_t ns);
 
 
 extern ngx_module_t  ngx_http_drossel_module;
+extern ngx_module_t  ngx_http_drossel_outcome_module;
 
 
 #endif /* _NGX_HTTP_DROSSEL_H_INCLUDED_ */

@@ -233,6 +233,35 @@ ngx_http_drossel_add_challenge(ngx_http_request_t *r, const char *limit)
 
 
 /*
+ * To where more is asked of the client.  After a POST it is to come with GET; a
+ * relative address becomes an absolute one as nginx's "absolute_redirect" says.
+ */
+
+ngx_int_t
+ngx_http_drossel_redirect(ngx_http_request_t *r, const char *to)
+{
+    ngx_table_elt_t  *h;
+
+    h = ngx_list_push(&r->headers_out.headers);
+    if (h == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    h->hash = 1;
+    ngx_str_set(&h->key, "Location");
+    h->value.data = (u_char *) to;
+    h->value.len = ngx_strlen(to);
+    h->lowcase_key = NULL;
+
+    ngx_http_clear_location(r);
+    r->headers_out.location = h;
+
+    return r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD)
+           ? NGX_HTTP_MOVED_TEMPORARILY : NGX_HTTP_SEE_OTHER;
+}
+
+
+/*
  * nginx has no way to take a line out of a list: the ones behind it move up,
  * and what points to them is corrected.  A part that becomes empty is taken out
  * too, because nginx's loops expect one line at least in all but the first.

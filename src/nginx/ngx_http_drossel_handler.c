@@ -11,15 +11,32 @@
 #include "ngx_http_drossel.h"
 
 
+/* ms between two questions about a held request */
+#define NGX_HTTP_DROSSEL_PAUSE_MIN  2
+#define NGX_HTTP_DROSSEL_PAUSE_MAX  20
+
+
 static ngx_http_drossel_ctx_t *ngx_http_drossel_create_ctx(
     ngx_http_request_t *r);
 static void ngx_http_drossel_cleanup(void *data);
+static ngx_int_t ngx_http_drossel_again(ngx_http_request_t *r,
+    ngx_http_drossel_ctx_t *ctx);
 static ngx_int_t ngx_http_drossel_judge(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
     ngx_http_drossel_seen_t *seen);
+static ngx_int_t ngx_http_drossel_carry_out(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    const struct drossel_request *request, struct drossel_decision *decision);
 static ngx_int_t ngx_http_drossel_enforce(ngx_http_request_t *r,
-    ngx_http_drossel_main_conf_t *mcf, struct drossel_decision *decision);
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    struct drossel_decision *decision);
+static ngx_int_t ngx_http_drossel_challenge(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    const struct drossel_decision *decision);
 static void ngx_http_drossel_keep(ngx_http_drossel_ctx_t *ctx,
+    const struct drossel_decision *decision);
+static ngx_int_t ngx_http_drossel_pause(ngx_http_request_t *r,
+    ngx_http_drossel_ctx_t *ctx, const struct drossel_request *request,
     const struct drossel_decision *decision);
 static ngx_int_t ngx_http_drossel_hold(ngx_http_request_t *r, uint64_t ns);
 static void ngx_http_drossel_resume(ngx_http_request_t *r);
@@ -36,10 +53,14 @@ ngx_http_drossel_handler(ngx_http_request_t *r)
     ngx_http_drossel_loc_conf_t   *lcf;
     ngx_http_drossel_main_conf_t  *mcf;
 
-    /* once for a main request: not again after a redirect or a delay */
-
-    if (r != r->main || ngx_http_drossel_get_ctx(r)) {
+    if (r != r->main) {
         return NGX_DECLINED;
+    }
+
+    ctx = ngx_http_drossel_get_ctx(r);
+
+    if (ctx) {
+        return ngx_http_drossel_again(r, ctx);
     }
 
     ctx = ngx_http_drossel_create_ctx(r);
@@ -112,11 +133,43 @@ ngx_http_drossel_create_ctx(ngx_http_request_t *r)
 }
 
 
-/* Does nothing: its address tells which entry of the pool is ours. */
+/*
+ * Runs when the request is freed; its address tells which entry of the pool is
+ * ours.  Charges that no answer has settled stay: the client did not wait for it,
+ * or the application never gave it.
+ */
 
 static void
 ngx_http_drossel_cleanup(void *data)
 {
+    ngx_http_drossel_settle(data, DROSSEL_FAILURE);
+}
+
+
+/* A main request is decided once: not again after a redirect or a delay. */
+
+static ngx_int_t
+ngx_http_drossel_again(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
+{
+    ngx_http_drossel_seen_t        seen;
+    ngx_http_drossel_main_conf_t  *mcf;
+
+    if (!ctx->waiting) {
+        ngx_http_drossel_settle_replaced(r, ctx);
+        return NGX_DECLINED;
+    }
+
+    if (ctx->pending->reading) {
+        /* reading has failed, and this is the error's page */
+        ctx->waiting = 0;
+        return NGX_DECLINED;
+    }
+
+    mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
+
+    ngx_http_drossel_look(r, &seen);
+
+    return ngx_http_drossel_judge(r, mcf, ctx, &seen);
 }
 
 
@@ -137,6 +190,17 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
     }
 
     request.now_ns = table_now(mcf->table);
+    ctx->waiting = 0;
+
+    if (ctx->pending) {
+        request.arrived_ns = ctx->pending->arrived_ns;
+        request.accounts = ctx->pending->accounts;
+        request.account_count = ctx->pending->account_count;
+        request.is_account_unreadable = ctx->pending->unreadable;
+
+    } else if (limiter_needs_body(mcf->limiter, &request)) {
+        return ngx_http_drossel_read_body(r, ctx);
+    }
 
     rc = limiter_check(mcf->limiter, &request, &decision);
 
@@ -149,20 +213,45 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
         ngx_http_drossel_log_failure(r, mcf, DROSSEL_TABLE);
     }
 
-    ngx_http_drossel_keep(ctx, &decision);
-    ngx_http_drossel_log(r, mcf, &request, &decision, ctx);
+    if (decision.verdict == DROSSEL_HOLD) {
+        return ngx_http_drossel_pause(r, ctx, &request, &decision);
+    }
 
     if (!mcf->watch.done && seen->forwarded) {
         ngx_http_drossel_watch(r, mcf, &decision, seen->forwarded);
     }
 
-    return ngx_http_drossel_enforce(r, mcf, &decision);
+    return ngx_http_drossel_carry_out(r, mcf, ctx, &request, &decision);
+}
+
+
+static ngx_int_t
+ngx_http_drossel_carry_out(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    const struct drossel_request *request, struct drossel_decision *decision)
+{
+    ngx_http_drossel_keep(ctx, decision);
+
+    if (request->arrived_ns) {
+        ctx->delay_ns += request->now_ns - request->arrived_ns;
+    }
+
+    ngx_http_drossel_log(r, mcf, request, decision, ctx);
+
+    if (decision->ticket.count
+        && ngx_http_drossel_open(r, mcf, ctx, &decision->ticket) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_http_drossel_enforce(r, mcf, ctx, decision);
 }
 
 
 static ngx_int_t
 ngx_http_drossel_enforce(ngx_http_request_t *r,
-    ngx_http_drossel_main_conf_t *mcf, struct drossel_decision *decision)
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    struct drossel_decision *decision)
 {
     switch (decision->verdict) {
 
@@ -170,11 +259,7 @@ ngx_http_drossel_enforce(ngx_http_request_t *r,
         return ngx_http_drossel_hold(r, decision->delay_ns);
 
     case DROSSEL_CHALLENGE:
-        if (ngx_http_drossel_add_challenge(r, decision->limit_name) != NGX_OK) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
-        }
-
-        return ngx_http_drossel_hold(r, decision->delay_ns);
+        return ngx_http_drossel_challenge(r, mcf, ctx, decision);
 
     case DROSSEL_REFUSE:
         return ngx_http_drossel_refuse(r, mcf, decision);
@@ -185,6 +270,29 @@ ngx_http_drossel_enforce(ngx_http_request_t *r,
     default: /* DROSSEL_ALLOW, DROSSEL_MARK */
         return NGX_DECLINED;
     }
+}
+
+
+static ngx_int_t
+ngx_http_drossel_challenge(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    const struct drossel_decision *decision)
+{
+    const char  *to;
+
+    to = mcf->policy->limits[decision->limit].challenge_to;
+
+    if (to) {
+        /* our own redirect is no answer of the application: nobody guessed */
+        ngx_http_drossel_settle(ctx, DROSSEL_OTHER);
+        return ngx_http_drossel_redirect(r, to);
+    }
+
+    if (ngx_http_drossel_add_challenge(r, decision->limit_name) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_http_drossel_hold(r, decision->delay_ns);
 }
 
 
@@ -223,6 +331,56 @@ ngx_http_drossel_keep(ngx_http_drossel_ctx_t *ctx,
         ctx->wait_ns = decision->dry_run_wait_ns;
         ctx->delay_ns = decision->dry_run_delay_ns;
     }
+}
+
+
+/*
+ * Only charges with an open outcome stand in the way: the request is judged again
+ * soon, and less and less often, but not after its limit's "hold".  Workers do not
+ * tell each other of outcomes, so that asking again costs less than a message
+ * would: a microsecond each time.
+ */
+
+static ngx_int_t
+ngx_http_drossel_pause(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx,
+    const struct drossel_request *request,
+    const struct drossel_decision *decision)
+{
+    uint64_t                     ns;
+    ngx_http_drossel_pending_t  *pending;
+
+#if (NGX_HAVE_EPOLLRDHUP)
+
+    /* a close that came with the request itself makes no event of its own */
+
+    if (r->connection->read->pending_eof) {
+        return NGX_HTTP_CLIENT_CLOSED_REQUEST;
+    }
+
+#endif
+
+    if (ctx->pending == NULL) {
+        ctx->pending = ngx_pcalloc(r->pool, sizeof(ngx_http_drossel_pending_t));
+        if (ctx->pending == NULL) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+    }
+
+    pending = ctx->pending;
+
+    if (pending->arrived_ns == 0) {
+        pending->arrived_ns = request->now_ns;
+    }
+
+    pending->pause = pending->pause
+                     ? ngx_min(2 * pending->pause, NGX_HTTP_DROSSEL_PAUSE_MAX)
+                     : NGX_HTTP_DROSSEL_PAUSE_MIN;
+
+    ns = ngx_min((uint64_t) pending->pause * 1000000, decision->hold_ns);
+
+    ctx->waiting = 1;
+
+    return ngx_http_drossel_hold(r, ngx_max(ns, 1));
 }
 
 

@@ -1,0 +1,317 @@
+
+/*
+ * Accounts that stand in a request's body.
+ *
+ * The body is read only where a matching limit counts accounts that may stand
+ * there, and goes on to the application as it came: it stays where nginx has put
+ * it, in memory or in a file.  What is looked at is at most "body_cap" bytes,
+ * copied together for that moment unless they lie in one piece already.
+ *
+ * Nothing here breaks a request.  A body that cannot be made out, for whatever
+ * reason, is unreadable, and counts so.
+ */
+
+
+#include "ngx_http_drossel.h"
+
+#include "request/body.h"
+
+
+/* more lines of Content-Type than one are malformed anyway */
+#define NGX_HTTP_DROSSEL_TYPES  4
+
+
+typedef struct {
+    u_char      *data;
+    size_t       size;
+    ngx_uint_t   copied;      /* to be freed */
+    ngx_uint_t   truncated;   /* the body goes on */
+} ngx_http_drossel_bytes_t;
+
+
+static void ngx_http_drossel_body_handler(ngx_http_request_t *r);
+static void ngx_http_drossel_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_pending_t *pending);
+static ngx_int_t ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
+    ngx_http_drossel_bytes_t *bytes);
+static ngx_int_t ngx_http_drossel_copy(ngx_chain_t *in, u_char *p, u_char *end);
+static size_t ngx_http_drossel_headers(ngx_http_request_t *r,
+    struct drossel_text *types, struct drossel_text *encoding);
+static ngx_uint_t ngx_http_drossel_sources(const struct policy *policy,
+    struct body_source *sources);
+static ngx_int_t ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_pending_t *pending, const struct body_found *found);
+
+
+ngx_int_t
+ngx_http_drossel_read_body(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
+{
+    ngx_int_t  rc;
+
+    ctx->pending = ngx_pcalloc(r->pool, sizeof(ngx_http_drossel_pending_t));
+    if (ctx->pending == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ctx->pending->reading = 1;
+    ctx->waiting = 1;
+
+    rc = ngx_http_read_client_request_body(r, ngx_http_drossel_body_handler);
+
+    if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+        ctx->waiting = 0;
+        return rc;
+    }
+
+    /* reading took a reference */
+
+    ngx_http_finalize_request(r, NGX_DONE);
+
+    return NGX_DONE;
+}
+
+
+static void
+ngx_http_drossel_body_handler(ngx_http_request_t *r)
+{
+    ngx_http_drossel_ctx_t  *ctx;
+
+    ctx = ngx_http_drossel_get_ctx(r);
+
+    ctx->pending->reading = 0;
+
+    ngx_http_drossel_accounts(r, ctx->pending);
+
+    r->write_event_handler = ngx_http_core_run_phases;
+
+    ngx_http_core_run_phases(r);
+}
+
+
+static void
+ngx_http_drossel_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_pending_t *pending)
+{
+    char                           buffer[BODY_BUFFER_BYTES];
+    ngx_uint_t                     count;
+    struct body                    body;
+    struct body_found              found;
+    struct drossel_text            types[NGX_HTTP_DROSSEL_TYPES];
+    struct body_source             sources[BODY_SOURCES_MAX];
+    ngx_http_drossel_bytes_t       bytes;
+    ngx_http_drossel_main_conf_t  *mcf;
+
+    mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
+
+    if (ngx_http_drossel_gather(r, (size_t) mcf->policy->body_cap, &bytes)
+        != NGX_OK)
+    {
+        pending->unreadable = 1;
+        return;
+    }
+
+    if (bytes.size == 0) {
+        return;
+    }
+
+    ngx_memzero(&body, sizeof(struct body));
+
+    body.content_type_count = ngx_http_drossel_headers(r, types,
+                                                       &body.content_encoding);
+    body.content_types = types;
+    body.bytes.data = (const char *) bytes.data;
+    body.bytes.size = bytes.size;
+    body.truncated = bytes.truncated;
+
+    count = ngx_http_drossel_sources(mcf->policy, sources);
+
+    body_found_init(&found, buffer, sizeof(buffer));
+    (void) body_accounts(&body, sources, count, &found);
+
+    pending->unreadable = found.malformed || found.too_many;
+
+    if (ngx_http_drossel_keep_accounts(r, pending, &found) != NGX_OK) {
+        pending->unreadable = 1;
+    }
+
+    if (bytes.copied) {
+        (void) ngx_pfree(r->pool, bytes.data);
+    }
+}
+
+
+/* The first "cap" bytes of the body in one piece. */
+
+static ngx_int_t
+ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
+    ngx_http_drossel_bytes_t *bytes)
+{
+    off_t         size;
+    ngx_chain_t  *in, *cl;
+
+    ngx_memzero(bytes, sizeof(ngx_http_drossel_bytes_t));
+
+    in = r->request_body ? r->request_body->bufs : NULL;
+    size = 0;
+
+    for (cl = in; cl; cl = cl->next) {
+        size += ngx_buf_size(cl->buf);
+    }
+
+    bytes->truncated = size > (off_t) cap;
+    bytes->size = bytes->truncated ? cap : (size_t) size;
+
+    if (bytes->size == 0) {
+        return NGX_OK;
+    }
+
+    if (ngx_buf_in_memory(in->buf)
+        && (size_t) (in->buf->last - in->buf->pos) >= bytes->size)
+    {
+        bytes->data = in->buf->pos;
+        return NGX_OK;
+    }
+
+    bytes->data = ngx_palloc(r->pool, bytes->size);
+    if (bytes->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    bytes->copied = 1;
+
+    return ngx_http_drossel_copy(in, bytes->data, bytes->data + bytes->size);
+}
+
+
+/* A spooled body was written a moment ago: reading it does not wait for a disk. */
+
+static ngx_int_t
+ngx_http_drossel_copy(ngx_chain_t *in, u_char *p, u_char *end)
+{
+    size_t      size;
+    ngx_buf_t  *b;
+
+    for ( /* void */ ; in && p < end; in = in->next) {
+
+        b = in->buf;
+        size = (size_t) ngx_min(ngx_buf_size(b), (off_t) (end - p));
+
+        if (ngx_buf_in_memory(b)) {
+            ngx_memcpy(p, b->pos, size);
+
+        } else if (size
+                   && ngx_read_file(b->file, p, size, b->file_pos)
+                      != (ssize_t) size)
+        {
+            return NGX_ERROR;
+        }
+
+        p += size;
+    }
+
+    return NGX_OK;
+}
+
+
+/* Returns how many lines of Content-Type there are, at most as there is room. */
+
+static size_t
+ngx_http_drossel_headers(ngx_http_request_t *r, struct drossel_text *types,
+    struct drossel_text *encoding)
+{
+    size_t            count;
+    ngx_uint_t        i;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *h;
+
+    count = 0;
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+
+            if (h[i].key.len == sizeof("content-type") - 1
+                && ngx_memcmp(h[i].lowcase_key, "content-type", h[i].key.len)
+                   == 0
+                && count < NGX_HTTP_DROSSEL_TYPES)
+            {
+                types[count].data = (const char *) h[i].value.data;
+                types[count++].size = h[i].value.len;
+
+            } else if (h[i].key.len == sizeof("content-encoding") - 1
+                       && ngx_memcmp(h[i].lowcase_key, "content-encoding",
+                                     h[i].key.len)
+                          == 0)
+            {
+                encoding->data = (const char *) h[i].value.data;
+                encoding->size = h[i].value.len;
+            }
+        }
+    }
+
+    return count;
+}
+
+
+static ngx_uint_t
+ngx_http_drossel_sources(const struct policy *policy,
+    struct body_source *sources)
+{
+    uint32_t                     i;
+    ngx_uint_t                   n;
+    const struct policy_source  *from;
+
+    n = 0;
+
+    for (i = 0; i < policy->account_from_count && n < BODY_SOURCES_MAX; i++) {
+
+        from = &policy->account_from[i];
+
+        if (from->kind == POLICY_FROM_FORM || from->kind == POLICY_FROM_JSON) {
+            sources[n].kind = from->kind == POLICY_FROM_FORM ? BODY_FORM
+                                                             : BODY_JSON;
+            sources[n++].name = from->name;
+        }
+    }
+
+    return n;
+}
+
+
+/* Copies them to the pool: a held request is judged many times, but read once. */
+
+static ngx_int_t
+ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_pending_t *pending, const struct body_found *found)
+{
+    size_t                      i;
+    u_char                     *p;
+    const struct drossel_text  *text;
+
+    if (found->count == 0) {
+        return NGX_OK;
+    }
+
+    pending->accounts = ngx_palloc(r->pool, found->count
+                                            * sizeof(struct drossel_text));
+    p = ngx_pnalloc(r->pool, found->used);
+
+    if (pending->accounts == NULL || p == NULL) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < found->count; i++) {
+        text = &found->value[i].text;
+
+        pending->accounts[i].data = (const char *) p;
+        pending->accounts[i].size = text->size;
+
+        p = ngx_cpymem(p, text->data, text->size);
+    }
+
+    pending->account_count = found->count;
+
+    return NGX_OK;
+}
