@@ -37,6 +37,12 @@ struct limiter *limiter_open(const struct policy *policy, struct table *table, c
     }
     limiter->policy = policy;
     limiter->table = table;
+    limiter->plain = calloc(policy->limit_count + 1, sizeof *limiter->plain);
+    if (limiter->plain == NULL) {
+        snprintf(error, error_size, "%s: no memory to attach the policy to its table; free some", policy->path);
+        limiter_close(limiter);
+        return NULL;
+    }
     for (uint32_t i = 0; i < policy->rate_count; i++) {
         struct table_limit limit;
         describe_rate(policy, &policy->rates[i], &limit);
@@ -54,11 +60,15 @@ struct limiter *limiter_open(const struct policy *policy, struct table *table, c
         if ((limit.spec.flags & both) == both && limit.spec.block_ns > limiter->ban_extend_ns)
             limiter->ban_extend_ns = limit.spec.block_ns;
     }
+    for (uint32_t i = 0; i < policy->limit_count; i++)
+        limiter_plan(limiter, i, &limiter->plain[i]);
     return limiter;
 }
 
 void limiter_close(struct limiter *limiter)
 {
+    if (limiter != NULL)
+        free(limiter->plain);
     free(limiter);
 }
 

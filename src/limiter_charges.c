@@ -77,11 +77,53 @@ static void add_key(const struct limiter *limiter, struct subject_finder *finder
         add_open_counters(limiter, limit, finder->request, charges, count);
 }
 
+void limiter_plan(const struct limiter *limiter, uint32_t index, struct plain_limit *plain)
+{
+    const struct policy *policy = limiter->policy;
+    const struct policy_limit *limit = &policy->limits[index];
+    bool has_accounts = policy->needs_body && subject_has_account(policy, limit->subject);
+    if (limit->rate_count != 1 || limit->overrides != NULL || limit->class_cost_count > 0 || limit->failures ||
+        has_accounts)
+        return;
+    const struct policy_rate *rate = &policy->rates[limit->first_rate];
+    *plain = (struct plain_limit){
+        &rate->engine,     rate->seed, limit->cost, limit->first_rate, limiter->limit_id[limit->first_rate],
+        is_advisory(limit)
+    };
+}
+
+static void add_plain(const struct limiter *limiter, struct subject_finder *finder, const struct plain_limit *plain,
+                      uint32_t subject, struct charges *charges)
+{
+    struct key_hash hash;
+    if (!subject_hash(finder, subject, &hash))
+        return;
+    uint32_t at = charges->count++;
+    if (at >= charges->cap)
+        return;
+    struct store_charge *charge = &charges->charge[at];
+    charge->key = table_key_mix(hash.half, plain->seed);
+    if (charges->fetch)
+        table_prefetch(limiter->table, charge->key);
+    charge->limit = plain->engine;
+    charge->cost = limiter_times(plain->cost, finder->request->extra_cost);
+    charge->limit_id = plain->limit_id;
+    charge->advisory = plain->advisory;
+    charge->subject = 0;
+    charge->open_counter = charge->counts_open_of = 0;
+    charge->held = false;
+    charges->rate[at] = plain->rate;
+}
+
 /* Adds the charges of one limit: for each account, where its key has one and the request names several. */
 void limiter_add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
                        const struct policy_class_set *classes, struct charges *charges)
 {
     const struct policy_limit *limit = &limiter->policy->limits[index];
+    if (limiter->plain[index].engine != NULL) {
+        add_plain(limiter, finder, &limiter->plain[index], limit->subject, charges);
+        return;
+    }
     uint64_t cost = limiter_times(policy_cost_of(limit, classes), finder->request->extra_cost);
     unsigned accounts = 1;
     if (limiter->policy->needs_body && subject_has_account(limiter->policy, limit->subject))

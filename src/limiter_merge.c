@@ -101,9 +101,31 @@ static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel
     decision->subject_hash = charge->key.home;
 }
 
+/* The most frequent case by far: one limit, and there is room. */
+static bool merge_one(const struct limiter *limiter, const struct store_charge *charge, uint32_t rate,
+                      struct drossel_decision *decision)
+{
+    const struct policy_rate *of = &limiter->policy->rates[rate];
+    const struct policy_limit *limit = &limiter->policy->limits[of->limit];
+    const struct engine_verdict *verdict = &charge->verdict;
+    if (!verdict->allowed || verdict->delay_ns > 0 || limit->dry_run)
+        return false;
+    decision->quota[0] = (struct drossel_quota){ of->name,           of->engine.spec.count, of->engine.spec.period_ns,
+                                                 verdict->remaining, verdict->more_ns,      false };
+    decision->quota_count = 1;
+    decision->limit = of->limit;
+    decision->limit_name = limit->name;
+    decision->remaining = verdict->remaining;
+    decision->used = verdict->used;
+    decision->subject_hash = charge->key.home;
+    return true;
+}
+
 void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
                    uint32_t count, struct drossel_decision *decision)
 {
+    if (count == 1 && merge_one(limiter, charge, rate[0], decision))
+        return;
     const struct policy *policy = limiter->policy;
     uint64_t weight = 0, longest_delay_ns = 0;
     uint32_t told = UINT32_MAX;

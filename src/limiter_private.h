@@ -6,9 +6,20 @@
 #include "store/store.h"
 #include "subject.h"
 
+/* What a limit charges, where that is the same for every request it matches: one rate, one cost, no overrides, no failures, one
+ * account at most. */
+struct plain_limit {
+    const struct engine_limit *engine;   /* NULL: it is not so plain */
+    uint64_t seed, cost;
+    uint32_t rate;
+    uint16_t limit_id;
+    bool advisory;
+};
+
 struct limiter {
     const struct policy *policy;
     struct table *table;
+    struct plain_limit *plain;       /* of policy->limits, by index */
     uint64_t ban_extend_ns;          /* the longest `ban` with `extend`; 0: none */
     uint16_t limit_id[];             /* of policy->rates, by index: place in the table's registry */
 };
@@ -28,6 +39,9 @@ struct charges {
     bool fetch;          /* the keys' lines are fetched as soon as they are known */
     bool has_open;       /* some count charges with an open outcome */
 };
+
+/* Works out what limit number `index` charges, once its rates are registered. */
+void limiter_plan(const struct limiter *limiter, uint32_t index, struct plain_limit *plain);
 
 /* Adds the charges of limit number `index`: for each account, where its key has one and the request names several. */
 void limiter_add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
