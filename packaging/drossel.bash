@@ -36,7 +36,7 @@ _drossel()
     check) options="--quiet --help" ;;
     explain) options="--peer --address --header --account --token --host --cost --door --table --private --help" ;;
     replay) options="--policy --format --decisions --json --door --help" ;;
-    show) options="--table --policy --json --all --help" ;;
+    show) options="--table --policy --json --all --all-limits --help" ;;
     reset | block | unblock) options="--limit --table --policy --help" ;;
     help)
         COMPREPLY=($(compgen -W "run check explain replay show reset block unblock version" -- "$cur"))

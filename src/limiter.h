@@ -58,6 +58,8 @@ struct limiter_explained {
     uint32_t rate_count;         /* verdicts set */
     const struct policy_rate *rate[8];
     struct engine_verdict verdict[8];    /* what this rate would say now */
+    uint64_t open[8];            /* of a limit that counts failures: charges whose outcome is open */
+    bool waits[8];               /* refused by nothing but these, and it may still wait for them: held, not refused */
 };
 
 /* Explains limit number `limit` for the request. */
@@ -65,6 +67,9 @@ void limiter_explain(struct limiter *limiter, const struct drossel_request *requ
                      struct limiter_explained *explained);
 
 /* ---- by hand ---- */
+
+/* The key that counts a key's charges with an open outcome. */
+struct table_key limiter_open_key(struct table_key key);
 
 /* Hash of the address as the key of a ban or of limits `by: address`. */
 struct table_key limiter_address_key(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix,

@@ -14,15 +14,40 @@ static bool has_class(const struct policy_limit *limit, const struct policy_clas
     return true;
 }
 
-/* What a rate would say now, from its slot as it stands. */
-static void judge_now(struct limiter *limiter, const struct key_hash *hash, uint32_t rate, uint64_t cost,
-                      uint64_t now_ns, struct engine_verdict *verdict)
+/* May the request still wait for outcomes in this limit?  Where a refusal stops nobody, doubt is never more than that. */
+static bool may_wait(const struct policy_limit *limit, const struct drossel_request *request)
 {
-    const struct policy_rate *of = &limiter->policy->rates[rate];
-    struct table_key key = table_key_mix(hash->half, of->seed);
-    struct engine_state state;
-    (void)table_look(limiter->table, key, limiter->limit_id[rate], now_ns, &state);
-    engine_judge(&state, &of->engine, cost, now_ns, verdict);
+    uint64_t arrived_ns = request->arrived_ns;
+    uint64_t held_ns = arrived_ns > 0 && request->now_ns > arrived_ns ? request->now_ns - arrived_ns : 0;
+    return limit->dry_run || limit->action == POLICY_CHALLENGE || limit->action == POLICY_MARK || held_ns < limit->hold_ns;
+}
+
+/* Adds what a rate would say. */
+static void explain_rate(struct limiter *limiter, const struct drossel_request *request, const struct policy_rate *rate,
+                         struct limiter_explained *explained)
+{
+    const struct policy_limit *limit = &limiter->policy->limits[explained->limit];
+    uint32_t at = explained->rate_count++;
+    struct table_key key = table_key_mix(explained->key_hash, rate->seed);
+    struct store_charge charge[2] = {
+        { .key = key, .limit = &rate->engine, .cost = explained->cost,
+          .limit_id = limiter->limit_id[rate - limiter->policy->rates] },
+        { .key = limiter_open_key(key), .limit = table_engine_at(limiter->table, TABLE_LIMIT_OPEN),
+          .limit_id = TABLE_LIMIT_OPEN },
+    };
+    const struct engine_verdict *said = &charge[0].verdict;
+    bool has_open = limit->failures && explained->cost > 0;
+    store_table_judge(limiter->table, &(struct store_batch){ .charge = charge, .count = has_open ? 2 : 1,
+                                                             .now_ns = request->now_ns });
+    explained->rate[at] = rate;
+    explained->verdict[at] = *said;
+    if (!has_open)
+        return;
+    uint64_t open = explained->open[at] = charge[1].verdict.used;
+    if (said->allowed || said->blocked || said->wait_ns == ENGINE_NEVER)
+        return;
+    uint64_t settled = said->used > open ? said->used - open : 0;
+    explained->waits[at] = settled + explained->cost <= rate->engine.capacity && may_wait(limit, request);
 }
 
 void limiter_explain(struct limiter *limiter, const struct drossel_request *request, uint32_t index,
@@ -65,8 +90,6 @@ void limiter_explain(struct limiter *limiter, const struct drossel_request *requ
     uint32_t first = override != NULL ? override->first_rate : limit->first_rate;
     uint32_t count = override != NULL ? override->rate_count : limit->rate_count;
     explained->cost = limiter_times(policy_cost_of(limit, &classes), request->extra_cost);
-    for (uint32_t i = 0; i < count && i < 8; i++, explained->rate_count++) {
-        explained->rate[i] = &policy->rates[first + i];
-        judge_now(limiter, &hash, first + i, explained->cost, request->now_ns, &explained->verdict[i]);
-    }
+    for (uint32_t i = 0; i < count && i < 8; i++)
+        explain_rate(limiter, request, &policy->rates[first + i], explained);
 }

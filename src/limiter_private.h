@@ -50,9 +50,6 @@ void limiter_hold(const struct limiter *limiter, const struct store_batch *batch
 void limiter_ticket(const struct limiter *limiter, const struct store_batch *batch, const uint32_t *rate,
                     struct drossel_ticket *ticket);
 
-/* The key that counts a key's charges with an open outcome. */
-struct table_key limiter_open_key(struct table_key key);
-
 /* End of the ban of a counted address, or 0. */
 uint64_t limiter_banned_until(const struct limiter *limiter, const struct drossel_address *counted, uint64_t now_ns);
 

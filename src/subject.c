@@ -178,6 +178,14 @@ static bool hash_anew(struct subject_finder *finder, const struct policy_subject
 bool subject_hash(struct subject_finder *finder, uint32_t index, struct key_hash *hash)
 {
     const struct policy_subject *subject = &finder->policy->subjects[index];
+    if (subject->part_count == 1 && subject->part[0].kind == POLICY_BY_ADDRESS) { /* the most frequent one by far */
+        const uint32_t bit = UINT32_C(1) << POLICY_BY_ADDRESS;
+        if ((finder->parts_hashed & bit) == 0)
+            finder->part[POLICY_BY_ADDRESS] = key_address_hash(finder->secret, POLICY_BY_ADDRESS, &finder->client_key);
+        finder->parts_hashed |= bit;
+        *hash = finder->part[POLICY_BY_ADDRESS];
+        return true;
+    }
     if (index >= SUBJECTS_KEPT)
         return hash_anew(finder, subject, hash);
     if (finder->state[index] == 0)

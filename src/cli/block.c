@@ -41,7 +41,7 @@ static bool block_in(const struct hand *hand, uint32_t index, uint64_t for_ns)
 static unsigned block_limit(const struct hand *hand, uint64_t for_ns)
 {
     unsigned count = 0;
-    for (uint32_t i = 1; i < table_limit_count(hand->table); i++) {
+    for (uint32_t i = LIVE_LIMIT_FIRST; i < table_limit_count(hand->table); i++) {
         const struct table_limit *limit = table_limit_at(hand->table, i);
         if (!live_limit_is(limit, hand->limit))
             continue;

@@ -182,13 +182,14 @@ static bool read_number(struct reading *reading, const char *name, long long lea
 static bool read_numbers(struct reading *reading)
 {
     long long status = 0, cost = 1;
-    uint64_t settle_ns = 0;
+    uint64_t settle_ns = reading->event->t_ns;
     const json_t *settle = json_object_get(reading->line, "settle_at");
     if (!read_number(reading, "status", 100, 599, &status) || !read_number(reading, "cost", 0, LLONG_MAX, &cost))
         return false;
     if (settle != NULL && !json_is_null(settle) && (!time_of(settle, &settle_ns) || settle_ns < reading->event->t_ns))
         return wrong(reading, "\"settle_at\" is no time from \"t\" on; write when the outcome arrived, like \"t\"");
     reading->event->status = (uint16_t)status;
+    reading->event->settle_ns = settle_ns;
     reading->event->extra_cost = cost == 0 ? DROSSEL_ASK : (uint64_t)cost;
     return true;
 }

@@ -147,6 +147,14 @@ bool events_sort(struct events *events)
     return true;
 }
 
+void events_shift(struct events *events, uint64_t by_ns)
+{
+    for (size_t i = 0; i < events->count; i++) {
+        events->event[i].t_ns += by_ns;
+        events->event[i].settle_ns += by_ns;
+    }
+}
+
 size_t events_count(const struct events *events)
 {
     return events->count;

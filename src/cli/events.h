@@ -13,7 +13,8 @@ struct event {
     struct drossel_text method, host, path, account, token; /* size 0: not given; path is normalised */
     const struct drossel_header *headers;
     uint32_t header_count;
-    uint16_t status;     /* what the application answered; 0: unknown */
+    uint16_t status;     /* what the application answered; 0: it never did */
+    uint64_t settle_ns;  /* when that was known; not before t */
     uint64_t extra_cost; /* as in drossel_request */
 };
 
@@ -29,6 +30,9 @@ bool events_read(struct events *events, const char *path);
 
 /* Sorts by time, equal ones in the order they were read.  False without memory. */
 bool events_sort(struct events *events);
+
+/* Puts all times off by so much. */
+void events_shift(struct events *events, uint64_t by_ns);
 
 size_t events_count(const struct events *events);
 size_t events_unparsed(const struct events *events);

@@ -4,6 +4,7 @@
 #include "cli/explain.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/cli.h"
 
@@ -11,7 +12,7 @@
 
 /* How it came out over all limits. */
 struct outcome {
-    enum drossel_verdict verdict, suppressed;
+    enum drossel_verdict verdict, suppressed; /* DROSSEL_HOLD: no more than open outcomes stand in the way */
     const struct policy_limit *limit;
     uint64_t wait_ns, delay_ns;
 };
@@ -43,6 +44,34 @@ static void print_client(const struct policy *policy, const struct drossel_reque
         explain_label("key");
         printf("%s/%u: an IPv6 client is counted by its network\n", client, policy->ipv6_prefix);
     }
+}
+
+static void print_source(const struct policy_source *source)
+{
+    static const char *const kind[] = {
+        [POLICY_FROM_HEADER] = "header.", [POLICY_FROM_COOKIE] = "cookie.", [POLICY_FROM_BASIC] = "basic",
+        [POLICY_FROM_FORM] = "form.",     [POLICY_FROM_JSON] = "json.",     [POLICY_FROM_BEARER] = "bearer"
+    };
+    bool is_named = source->kind != POLICY_FROM_BASIC && source->kind != POLICY_FROM_BEARER;
+    printf("%s%.*s", kind[source->kind], is_named ? (int)source->name.size : 0, source->name.data);
+}
+
+/* Where the account comes from: what is in a body cannot be given here, but for its name. */
+static void print_account(const struct policy *policy, const struct drossel_request *request)
+{
+    if (request->account.size == 0 && policy->account_from_count == 0)
+        return;
+    explain_label("account");
+    if (request->account.size > 0) {
+        puts("taken as it was given");
+        return;
+    }
+    fputs("from ", stdout);
+    for (uint32_t i = 0; i < policy->account_from_count; i++) {
+        fputs(i > 0 ? ", else " : "", stdout);
+        print_source(&policy->account_from[i]);
+    }
+    puts(policy->needs_body ? "; --account NAME stands for the body" : "");
 }
 
 static void print_exempt(const struct policy *policy, const struct policy_facts *facts,
@@ -90,24 +119,6 @@ static void print_no_class(const struct policy *policy, const struct policy_limi
     puts("does not apply: the request is not in its classes");
 }
 
-static void print_rate(const struct policy_rate *rate, const struct engine_verdict *verdict)
-{
-    char period[32], wait[48];
-    policy_duration_format(rate->engine.spec.period_ns, period, sizeof period);
-    printf("%*s%llu per %s: ", LABEL + 2, "", (unsigned long long)rate->engine.spec.count, period);
-    if (verdict->allowed) {
-        printf("lets it through, %llu left after it", (unsigned long long)verdict->remaining);
-        if (verdict->delay_ns > 0)
-            printf(", held back for %s", cli_wait_format(verdict->delay_ns, wait, sizeof wait));
-    } else if (verdict->wait_ns == ENGINE_NEVER) {
-        fputs("refuses it, and waiting does not help", stdout);
-    } else {
-        printf("%s; it would pass in %s", verdict->blocked ? "refuses it, blocked" : "refuses it, used up",
-               cli_wait_format(verdict->wait_ns, wait, sizeof wait));
-    }
-    putchar('\n');
-}
-
 static enum drossel_verdict verdict_of(const struct policy_limit *limit)
 {
     static const enum drossel_verdict verdict[] = { [POLICY_REFUSE] = DROSSEL_REFUSE,
@@ -118,23 +129,73 @@ static enum drossel_verdict verdict_of(const struct policy_limit *limit)
     return verdict[limit->action];
 }
 
-/* Adds what one rate said to how it comes out. */
-static void merge(const struct policy_limit *limit, const struct engine_verdict *said, struct outcome *outcome)
+/* What one rate said, as a verdict.  Open outcomes alone hold only where a refusal would stop the request. */
+static enum drossel_verdict rate_verdict(const struct policy_limit *limit, const struct limiter_explained *said,
+                                         uint32_t index)
 {
-    enum drossel_verdict verdict = said->allowed ? DROSSEL_ALLOW : verdict_of(limit);
-    if (said->allowed && said->delay_ns > 0)
-        verdict = DROSSEL_DELAY;
+    if (said->verdict[index].allowed)
+        return said->verdict[index].delay_ns > 0 ? DROSSEL_DELAY : DROSSEL_ALLOW;
+    if (!said->waits[index])
+        return verdict_of(limit);
+    return limit->dry_run || limit->action > POLICY_DROP ? DROSSEL_ALLOW : DROSSEL_HOLD;
+}
+
+static void print_rate(const struct policy_limit *limit, const struct limiter_explained *said, uint32_t index)
+{
+    char period[32], wait[48];
+    const struct policy_rate *rate = said->rate[index];
+    const struct engine_verdict *verdict = &said->verdict[index];
+    policy_duration_format(rate->engine.spec.period_ns, period, sizeof period);
+    printf("%*s%llu %sper %s: ", LABEL + 2, "", (unsigned long long)rate->engine.spec.count,
+           limit->failures ? "failures " : "", period);
+    if (verdict->allowed) {
+        printf("lets it through, %llu left after it", (unsigned long long)verdict->remaining);
+        if (verdict->delay_ns > 0)
+            printf(", held back for %s", cli_wait_format(verdict->delay_ns, wait, sizeof wait));
+    } else if (rate_verdict(limit, said, index) == DROSSEL_ALLOW) {
+        fputs("lets it through until more is known", stdout);
+    } else if (said->waits[index]) {
+        printf("holds it for up to %s", cli_wait_format(limit->hold_ns, wait, sizeof wait));
+    } else if (verdict->wait_ns == ENGINE_NEVER) {
+        fputs("refuses it, and waiting does not help", stdout);
+    } else {
+        printf("%s; it would pass in %s", verdict->blocked ? "refuses it, blocked" : "refuses it, used up",
+               cli_wait_format(verdict->wait_ns, wait, sizeof wait));
+    }
+    if (said->open[index] > 0)
+        printf("; %llu of %llu have no outcome yet", (unsigned long long)said->open[index],
+               (unsigned long long)(verdict->used - (verdict->allowed ? said->cost : 0)));
+    putchar('\n');
+}
+
+/* A hold counts for more than what goes through, and for less than what is certain. */
+static unsigned rank_of(enum drossel_verdict verdict)
+{
+    static const unsigned rank[] = {
+        [DROSSEL_ALLOW] = 0, [DROSSEL_MARK] = 1,   [DROSSEL_DELAY] = 2, [DROSSEL_CHALLENGE] = 3,
+        [DROSSEL_HOLD] = 4,  [DROSSEL_REFUSE] = 5, [DROSSEL_DROP] = 6
+    };
+    return rank[verdict];
+}
+
+/* Adds what one rate said to how it comes out. */
+static void merge(const struct policy_limit *limit, const struct limiter_explained *explained, uint32_t index,
+                  struct outcome *outcome)
+{
+    const struct engine_verdict *said = &explained->verdict[index];
+    enum drossel_verdict verdict = rate_verdict(limit, explained, index);
     if (limit->dry_run) {
         if (verdict > outcome->suppressed)
             outcome->suppressed = verdict;
         return;
     }
-    bool stricter = verdict > outcome->verdict;
-    bool longer = verdict == outcome->verdict && !said->allowed && said->wait_ns > outcome->wait_ns;
+    bool stricter = rank_of(verdict) > rank_of(outcome->verdict);
+    bool longer =
+        verdict != DROSSEL_ALLOW && verdict == outcome->verdict && !said->allowed && said->wait_ns > outcome->wait_ns;
     if (stricter || longer) {
         outcome->verdict = verdict;
         outcome->limit = limit;
-        outcome->wait_ns = said->wait_ns;
+        outcome->wait_ns = verdict == DROSSEL_HOLD ? limit->hold_ns : said->wait_ns;
     }
     if (said->allowed && said->delay_ns > outcome->delay_ns)
         outcome->delay_ns = said->delay_ns;
@@ -153,7 +214,10 @@ static void print_limit(const struct policy *policy, const struct limiter_explai
         puts("does not apply: it is for other doors (`only`)");
         return;
     case LIMITER_KEY_MISSING:
-        printf("no %s, so this limit does not apply\n", said->missing);
+        printf("no %s, so this limit does not apply", said->missing);
+        puts(limit->needs_body && strcmp(said->missing, "account") == 0
+                 ? ": it would come from the body; give it with --account"
+                 : "");
         return;
     case LIMITER_UNLIMITED:
         printf("does not apply: key %s is unlimited by an override\n", said->key);
@@ -164,10 +228,12 @@ static void print_limit(const struct policy *policy, const struct limiter_explai
     printf("applies, key %s%s", said->key, said->overridden ? " (with numbers of its own)" : "");
     if (said->cost != 1)
         printf(", costs %llu", (unsigned long long)said->cost);
+    if (limit->failures)
+        printf(", counts failures%s", limit->reset_on_success ? ", a success clears it" : "");
     puts(limit->dry_run ? ", dry run" : "");
     for (uint32_t i = 0; i < said->rate_count; i++) {
-        print_rate(said->rate[i], &said->verdict[i]);
-        merge(limit, &said->verdict[i], outcome);
+        print_rate(limit, said, i);
+        merge(limit, said, i, outcome);
     }
 }
 
@@ -184,6 +250,9 @@ static void print_outcome(const struct outcome *outcome, const struct drossel_de
         printf("%s: the address is banned\n", drossel_verdict_name(decision->verdict));
     else if (outcome->verdict == DROSSEL_REFUSE)
         printf("refuse with %u by limit %s; wait %s\n", outcome->limit->answer->status, name,
+               cli_wait_format(outcome->wait_ns, wait, sizeof wait));
+    else if (outcome->verdict == DROSSEL_HOLD)
+        printf("hold by limit %s for up to %s, until outcomes that are open decide\n", name,
                cli_wait_format(outcome->wait_ns, wait, sizeof wait));
     else if (outcome->verdict == DROSSEL_DELAY)
         printf("delay for %s\n", cli_wait_format(outcome->delay_ns, wait, sizeof wait));
@@ -215,6 +284,7 @@ void explain_tell(struct limiter *limiter, const struct drossel_request *request
     explain_label("request");
     printf("%.*s %.*s\n", (int)request->method.size, request->method.data, (int)request->path.size, request->path.data);
     print_client(policy, request, decision);
+    print_account(policy, request);
     print_exempt(policy, &facts, decision);
     policy_match(policy, &facts, &classes, NULL, 0);
     print_classes(policy, &classes);

@@ -21,7 +21,7 @@ void hand_init(struct hand *hand, struct table *table, const char *key, const ch
 
 unsigned hand_prefix(const struct table *table)
 {
-    for (uint32_t i = table_limit_count(table); i-- > 1;) {
+    for (uint32_t i = table_limit_count(table); i-- > LIVE_LIMIT_FIRST;) {
         const struct table_limit *limit = table_limit_at(table, i);
         if (limit != NULL && limit->ipv6_prefix > 0)
             return limit->ipv6_prefix;
@@ -32,7 +32,7 @@ unsigned hand_prefix(const struct table *table)
 static bool is_wanted(const struct hand *hand, uint32_t index)
 {
     const struct table_limit *limit = table_limit_at(hand->table, index);
-    if (limit == NULL || index == TABLE_LIMIT_BAN)
+    if (limit == NULL || index < LIVE_LIMIT_FIRST)
         return false;
     return hand->limit == NULL || live_limit_is(limit, hand->limit);
 }
@@ -84,30 +84,62 @@ static bool forget(const struct hand *hand, const struct table_entry *entry, boo
     return true;
 }
 
-/* The slot of the address in one limit, by hash. */
-static bool find_address(const struct hand *hand, uint32_t index, struct table_entry *entry)
+/* The key of the address in one limit.  False if that counts by something else. */
+static bool address_key(const struct hand *hand, uint32_t index, struct table_key *key)
 {
     const struct table_limit *limit = table_limit_at(hand->table, index);
     if (strcmp(limit->subject, "address") != 0)
         return false;
-    struct table_key key = limiter_address_key(hand->table, &hand->address, limit->ipv6_prefix, limit->seed);
+    *key = limiter_address_key(hand->table, &hand->address, limit->ipv6_prefix, limit->seed);
+    return true;
+}
+
+static bool find_key(const struct hand *hand, struct table_key key, struct table_entry *entry)
+{
     uint64_t slot = table_find(hand->table, key), at = slot;
     return slot != TABLE_NO_SLOT && table_next(hand->table, &at, entry) && entry->slot == slot;
+}
+
+/* Forgets the address in one limit, and how many of its charges have no outcome yet. */
+static unsigned forget_address(const struct hand *hand, uint32_t index, bool blocked_only)
+{
+    struct table_key key;
+    struct table_entry entry;
+    if (!address_key(hand, index, &key))
+        return 0;
+    unsigned count = find_key(hand, key, &entry) && forget(hand, &entry, blocked_only);
+    if (!blocked_only && find_key(hand, limiter_open_key(key), &entry))
+        (void)table_forget(hand->table, &entry, table_now(hand->table));
+    return count;
+}
+
+/* Forgets keys by their readable names.  The count of a key's open outcomes has the key's name, but does not tell its limit: it
+ * goes where all limits are meant. */
+static unsigned forget_named(const struct hand *hand, bool blocked_only)
+{
+    struct table_entry entry;
+    unsigned count = 0;
+    for (uint64_t slot = 0; table_has_names(hand->table) && table_next(hand->table, &slot, &entry);
+         slot = entry.slot + 1) {
+        bool is_open = entry.limit == TABLE_LIMIT_OPEN && hand->limit == NULL && !blocked_only;
+        if ((!is_open && !is_wanted(hand, entry.limit)) || !is_named(hand, &entry))
+            continue;
+        if (is_open)
+            (void)table_forget(hand->table, &entry, table_now(hand->table));
+        else
+            count += forget(hand, &entry, blocked_only);
+    }
+    return count;
 }
 
 /* How many slots of the key were forgotten. */
 static unsigned forget_all(const struct hand *hand, bool blocked_only)
 {
-    struct table_entry entry;
     unsigned count = 0;
-    for (uint32_t i = 1; hand->is_address && i < table_limit_count(hand->table); i++)
-        if (is_wanted(hand, i) && find_address(hand, i, &entry))
-            count += forget(hand, &entry, blocked_only);
-    for (uint64_t slot = 0; table_has_names(hand->table) && table_next(hand->table, &slot, &entry);
-         slot = entry.slot + 1)
-        if (is_wanted(hand, entry.limit) && is_named(hand, &entry))
-            count += forget(hand, &entry, blocked_only);
-    return count;
+    for (uint32_t i = LIVE_LIMIT_FIRST; hand->is_address && i < table_limit_count(hand->table); i++)
+        if (is_wanted(hand, i))
+            count += forget_address(hand, i, blocked_only);
+    return count + forget_named(hand, blocked_only);
 }
 
 /* How many bans of the address, of several lengths of prefix, were lifted. */

@@ -79,7 +79,7 @@ bool live_has_limit(const struct table *table, const char *name)
     size_t count = 0;
     if (strcmp(name, "ban") == 0)
         return true;
-    for (uint32_t i = 1; i < table_limit_count(table); i++) {
+    for (uint32_t i = LIVE_LIMIT_FIRST; i < table_limit_count(table); i++) {
         const struct table_limit *limit = table_limit_at(table, i);
         if (live_limit_is(limit, name))
             return true;

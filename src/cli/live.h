@@ -29,6 +29,9 @@ struct policy *live_policy(const char *path, bool warn);
 /* Writes the path that the policy's table has (its own or this user's default).  False if there is none. */
 bool live_path(const struct policy *policy, char *out, size_t cap);
 
+/* The registry's limits from here on are policies'; those before are the table's own: bans, open outcomes, tickets. */
+#define LIVE_LIMIT_FIRST (TABLE_LIMIT_TICKET + 1)
+
 /* The registry's limit named `name`, or the rates of a limit of several (`NAME-10s`).  */
 bool live_limit_is(const struct table_limit *limit, const char *name);
 /* Is any limit of that name registered?  Complains, and says which there are, if not. */

@@ -8,14 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/course.h"
 #include "cli/door.h"
 #include "cli/events.h"
-#include "cli/seconds.h"
 #include "cli/tally.h"
+#include "cli/verdicts.h"
 #include "limiter.h"
 
 #define KEYS_LEAST (UINT64_C(1) << 16)
 #define KEYS_MOST (UINT64_C(1) << 23)
+#define SHIFT_MOST_NS (UINT64_C(1) << 61)
 #define KEYS_SPARE UINT64_C(8) /* slots for each key that may come, so that hardly a neighbourhood is ever full */
 
 struct replay_values {
@@ -42,81 +44,72 @@ struct replay {
     struct tally *tally; /* NULL: not wanted */
 };
 
-static void print_names(FILE *out, const struct drossel_decision *decision)
-{
-    uint32_t count = decision->dry_run_count < DROSSEL_DRY_RUNS ? decision->dry_run_count : DROSSEL_DRY_RUNS;
-    for (uint32_t i = 0; i < count; i++)
-        fprintf(out, "%s\"%s\"", i > 0 ? "," : "", decision->dry_run[i]);
-}
-
-/* What the client would have got: the application's answer if the request gets there. */
-static unsigned status_of(const struct event *event, const struct drossel_decision *decision)
-{
-    if (decision->verdict == DROSSEL_DROP)
-        return 0;
-    if (decision->verdict == DROSSEL_REFUSE)
-        return decision->status;
-    return event->status != 0 ? event->status : 200;
-}
-
-/* Limits' names need no escapes: letters, digits and `._-`. */
-static void print_decision(FILE *out, const struct event *event, const struct drossel_decision *decision)
-{
-    char wait[SECONDS_TEXT] = "null", delay[SECONDS_TEXT];
-    if (decision->wait_ns != DROSSEL_NEVER)
-        seconds_format(decision->wait_ns, wait);
-    seconds_format(decision->delay_ns, delay);
-    fprintf(out, "{\"t\":%s,\"verdict\":\"%s\",", event->t_text, drossel_verdict_name(decision->verdict));
-    if (decision->limit_name != NULL)
-        fprintf(out, "\"limit\":\"%s\",\"remaining\":%llu,", decision->limit_name,
-                (unsigned long long)decision->remaining);
-    else
-        fputs("\"limit\":null,\"remaining\":null,", out);
-    fprintf(out, "\"retry_after\":%s,\"delay\":%s,\"dry_run\":[", wait, delay);
-    print_names(out, decision);
-    fprintf(out, "],\"status\":%u}\n", status_of(event, decision));
-}
-
-static bool decide(struct replay *replay, struct limiter *limiter, const struct event *event)
-{
-    struct drossel_request request;
-    struct drossel_decision decision;
-    event_request(event, replay->door, &request);
-    if (replay->tally != NULL && !tally_before(replay->tally, limiter, &request))
-        return false;
-    if (limiter_check(limiter, &request, &decision) != DROSSEL_OK)
-        return false;
-    if (replay->tally != NULL && !tally_after(replay->tally, event, &decision))
-        return false;
-    if (replay->decisions != NULL)
-        print_decision(replay->decisions, event, &decision);
-    return true;
-}
-
 static bool decide_all(struct replay *replay, struct table *table)
 {
     char error[1024] = "";
-    struct limiter *limiter = limiter_open(replay->policy, table, error, sizeof error);
-    if (limiter == NULL) {
+    struct course course = { limiter_open(replay->policy, table, error, sizeof error), replay->events, replay->door,
+                             NULL, replay->tally };
+    if (course.limiter == NULL) {
         cli_complain("%s", error);
         return false;
     }
-    bool good = true;
-    for (size_t i = 0; i < events_count(replay->events) && good; i++)
-        good = decide(replay, limiter, events_at(replay->events, i));
+    if (replay->decisions != NULL)
+        course.verdicts = verdicts_open(replay->decisions, replay->policy, events_count(replay->events));
+    bool good = (replay->decisions == NULL || course.verdicts != NULL) && course_run(&course);
     if (!good)
         cli_complain("no memory to decide all events");
-    limiter_close(limiter);
+    if (course.verdicts != NULL)
+        verdicts_close(course.verdicts);
+    limiter_close(course.limiter);
     return good;
 }
 
-/* Each event may make a key for each limit. */
+/* Each event may make a key for each rate; where failures are counted one for its open outcomes as well, and a ticket. */
 static uint64_t keys_wanted(const struct replay *replay)
 {
-    uint64_t each = (replay->policy->rate_count > 0 ? replay->policy->rate_count : 1) * KEYS_SPARE;
+    uint64_t rates = replay->policy->rate_count > 0 ? replay->policy->rate_count : 1;
+    uint64_t each = (replay->policy->has_failures ? 2 * rates + 1 : rates) * KEYS_SPARE;
     uint64_t events = events_count(replay->events);
     uint64_t keys = events > KEYS_MOST / each ? KEYS_MOST : events * each;
     return keys < KEYS_LEAST ? KEYS_LEAST : keys;
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* A time that changes no window when all events are put off by it: all windows on the clock begin in it as at 0.  If there
+ * is none to be had, the least. */
+static uint64_t whole_windows(const struct policy *policy)
+{
+    uint64_t whole_ns = 1000000000;
+    for (uint32_t i = 0; i < policy->rate_count; i++) {
+        const struct engine_spec *spec = &policy->rates[i].engine.spec;
+        if (spec->algorithm != ENGINE_FIXED || (spec->flags & ENGINE_FROM_FIRST) != 0)
+            continue;
+        uint64_t times = spec->period_ns / common_divisor(whole_ns, spec->period_ns);
+        if (times > SHIFT_MOST_NS / whole_ns)
+            return 1;
+        whole_ns *= times;
+    }
+    return whole_ns;
+}
+
+/* Whoever is held is asked again with the time when he came, and 0 is none. */
+static bool sort_events(struct replay *replay)
+{
+    if (!events_sort(replay->events))
+        return false;
+    if (!replay->policy->has_failures || events_count(replay->events) == 0 || events_at(replay->events, 0)->t_ns > 0)
+        return true;
+    events_shift(replay->events, whole_windows(replay->policy));
+    return true;
 }
 
 static void warn_of_evictions(const struct table *table)
@@ -134,7 +127,7 @@ static bool run_events(struct replay *replay)
 {
     char error[1024] = "";
     struct table_options private = { .keys = keys_wanted(replay), .group = (gid_t)-1, .owner = (uid_t)-1 };
-    struct table *table = events_sort(replay->events) ? table_open(&private, error, sizeof error) : NULL;
+    struct table *table = sort_events(replay) ? table_open(&private, error, sizeof error) : NULL;
     if (table == NULL) {
         cli_complain("%s", *error != '\0' ? error : "no memory for so many events");
         return false;

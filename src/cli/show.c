@@ -19,13 +19,15 @@
 
 struct show_values {
     struct live_place place;
-    bool json, all;
+    bool json, all, all_limits;
 };
 
 static const struct cli_option options[] = {
     LIVE_OPTIONS(show_values, place),
     { "json", CLI_FLAG, offsetof(struct show_values, json), NULL, "print one JSON object" },
     { "all", CLI_FLAG, offsetof(struct show_values, all), NULL, "every key, not only what fits the terminal" },
+    { "all-limits", CLI_FLAG, offsetof(struct show_values, all_limits), NULL,
+      "with the table's own: `open` outcomes and each `ticket` of one" },
     { NULL, CLI_FLAG, 0, NULL, NULL },
 };
 
@@ -38,6 +40,7 @@ struct ranked {
 struct view {
     struct table *table;
     const char *limit; /* NULL: all */
+    bool all_limits;   /* the table's own as well */
     uint64_t now_ns;
     struct ranked *key;
     size_t count, cap;
@@ -54,10 +57,12 @@ struct row {
 
 static bool is_wanted(const struct view *view, const struct table_entry *entry)
 {
+    if (entry->limit < LIVE_LIMIT_FIRST && entry->limit != TABLE_LIMIT_BAN && !view->all_limits)
+        return false;
     if (view->limit == NULL)
         return true;
-    if (entry->limit == TABLE_LIMIT_BAN)
-        return strcmp(view->limit, "ban") == 0;
+    if (entry->limit < LIVE_LIMIT_FIRST)
+        return strcmp(view->limit, live_limit_name(view->table, entry->limit)) == 0;
     const struct table_limit *limit = table_limit_at(view->table, entry->limit);
     return limit != NULL && live_limit_is(limit, view->limit);
 }
@@ -208,7 +213,7 @@ static bool print_json(const struct view *view)
 
 static bool show(struct table *table, const struct show_values *values, const char *limit)
 {
-    struct view view = { .table = table, .limit = limit, .now_ns = table_now(table) };
+    struct view view = { .table = table, .limit = limit, .all_limits = values->all_limits, .now_ns = table_now(table) };
     const char *broken = table_validate(table, view.now_ns);
     if (broken != NULL)
         cli_complain("%s: not as it should be: %s; it is mended as its keys are used", table_path(table), broken);
@@ -225,6 +230,15 @@ static bool show(struct table *table, const struct show_values *values, const ch
     return good;
 }
 
+/* Is it one of the table's own limits? */
+static bool is_own(const struct table *table, const char *limit)
+{
+    for (uint32_t i = 0; i < LIVE_LIMIT_FIRST; i++)
+        if (strcmp(limit, live_limit_name(table, i)) == 0)
+            return true;
+    return false;
+}
+
 static int run_show(int argc, char **argv)
 {
     struct show_values values = { 0 };
@@ -235,8 +249,9 @@ static int run_show(int argc, char **argv)
     struct table *table = live_open(&values.place);
     if (table == NULL)
         return CLI_FAILED;
-    bool good =
-        (count == 0 || live_has_limit(table, operand[0])) && show(table, &values, count > 0 ? operand[0] : NULL);
+    const char *limit = count > 0 ? operand[0] : NULL;
+    bool known = limit == NULL || (values.all_limits && is_own(table, limit)) || live_has_limit(table, limit);
+    bool good = known && show(table, &values, limit);
     table_close(table);
     return good ? CLI_DONE : CLI_FAILED;
 }

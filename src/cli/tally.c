@@ -15,11 +15,11 @@
 
 struct tally_limit {
     struct census keys, clients;
-    uint64_t requests, refused, delayed, challenged, marked, blocked, clients_refused;
+    uint64_t requests, refused, held, delayed, challenged, marked, blocked, clients_refused;
     uint64_t peak;
     /* of the event under way: */
     struct census_entry *key; /* NULL: the limit does not apply */
-    bool violated, held_back, in_block;
+    bool violated, waits, delays, in_block;
 };
 
 struct tally {
@@ -29,7 +29,7 @@ struct tally {
     json_t *warnings;
     char *first, *last;            /* as JSON */
     struct drossel_address client; /* the last one */
-    uint64_t requests, exempt, banned;
+    uint64_t requests, held, exempt, banned;
 };
 
 struct tally *tally_open(const struct policy *policy)
@@ -69,14 +69,15 @@ static bool before_limit(struct tally *tally, struct limiter *limiter, const str
     struct limiter_explained said = { 0 };
     limiter_explain(limiter, request, index, &said);
     limit->key = NULL;
-    limit->violated = limit->held_back = limit->in_block = false;
+    limit->violated = limit->waits = limit->delays = limit->in_block = false;
     if (said.why != LIMITER_APPLIES)
         return true;
     limit->key = census_find(&limit->keys, said.key_hash, sizeof said.key_hash, said.key);
     for (uint32_t i = 0; i < said.rate_count; i++) {
-        limit->violated |= !said.verdict[i].allowed;
+        limit->violated |= !said.verdict[i].allowed && !said.waits[i];
+        limit->waits |= said.waits[i];
         limit->in_block |= said.verdict[i].blocked;
-        limit->held_back |= said.verdict[i].allowed && said.verdict[i].delay_ns > 0;
+        limit->delays |= said.verdict[i].allowed && said.verdict[i].delay_ns > 0;
     }
     return limit->key != NULL;
 }
@@ -89,18 +90,27 @@ bool tally_before(struct tally *tally, struct limiter *limiter, const struct dro
     return true;
 }
 
-/* One request that a limit had to judge. */
-static bool after_limit(struct tally_limit *limit, const struct policy_limit *policy,
-                        const struct drossel_address *client, uint64_t t_ns, uint64_t period_ns)
+/* One request that a limit has to judge. */
+static bool arrive_at(struct tally_limit *limit, const struct drossel_address *client, uint64_t t_ns,
+                      uint64_t period_ns)
 {
-    struct census_entry *who = census_find(&limit->clients, client, sizeof *client, "");
-    if (who == NULL || !census_arrive(limit->key, t_ns, period_ns))
+    if (census_find(&limit->clients, client, sizeof *client, "") == NULL || !census_arrive(limit->key, t_ns, period_ns))
         return false;
     limit->requests++;
     if (limit->key->peak > limit->peak)
         limit->peak = limit->key->peak;
+    return true;
+}
+
+/* One request that a limit has judged. */
+static bool decide_by(struct tally_limit *limit, const struct policy_limit *policy,
+                      const struct drossel_address *client)
+{
+    struct census_entry *who = census_find(&limit->clients, client, sizeof *client, "");
+    if (who == NULL)
+        return false;
     limit->blocked += limit->in_block;
-    limit->delayed += limit->held_back;
+    limit->delayed += limit->delays;
     if (!limit->violated)
         return true;
     if (policy->action == POLICY_CHALLENGE) {
@@ -136,29 +146,39 @@ static bool note_forwarded(struct tally *tally, const struct event *event)
     return true;
 }
 
-bool tally_after(struct tally *tally, const struct event *event, const struct drossel_decision *decision)
+bool tally_arrived(struct tally *tally, const struct event *event, const struct drossel_decision *decision)
 {
     struct drossel_address client = client_key(&decision->client, tally->policy->ipv6_prefix);
+    bool is_held = decision->verdict == DROSSEL_HOLD;
     tally->requests++;
+    tally->held += is_held;
     tally->client = decision->client;
-    tally->exempt += decision->exempt;
-    tally->banned += decision->banned;
     if (census_find(&tally->clients, &client, sizeof client, "") == NULL || !note_forwarded(tally, event) ||
         (tally->first == NULL && !keep(&tally->first, event->t_text)) || !keep(&tally->last, event->t_text))
         return false;
-    if (decision->exempt)
-        return true;
-    for (uint32_t i = 0; i < tally->policy->limit_count; i++) {
+    for (uint32_t i = 0; i < tally->policy->limit_count && !decision->exempt; i++) {
         struct tally_limit *limit = &tally->limit[i];
-        const struct policy_limit *policy = &tally->policy->limits[i];
         if (limit->key == NULL)
             continue;
-        if (decision->banned || decision->untrusted) /* the limits were not asked */
-            limit->violated = limit->held_back = limit->in_block = false;
+        const struct policy_limit *policy = &tally->policy->limits[i];
         uint64_t period_ns = tally->policy->rates[policy->first_rate].engine.spec.period_ns;
-        if (!after_limit(limit, policy, &client, event->t_ns, period_ns))
+        if (!arrive_at(limit, &client, event->t_ns, period_ns))
             return false;
+        limit->held += is_held && limit->waits && !policy->dry_run && policy->action <= POLICY_DROP;
     }
+    return true;
+}
+
+bool tally_decided(struct tally *tally, const struct drossel_decision *decision)
+{
+    struct drossel_address client = client_key(&decision->client, tally->policy->ipv6_prefix);
+    tally->exempt += decision->exempt;
+    tally->banned += decision->banned;
+    if (decision->exempt || decision->banned || decision->untrusted) /* the limits were not asked */
+        return true;
+    for (uint32_t i = 0; i < tally->policy->limit_count; i++)
+        if (tally->limit[i].key != NULL && !decide_by(&tally->limit[i], &tally->policy->limits[i], &client))
+            return false;
     return true;
 }
 
@@ -201,10 +221,11 @@ static json_t *top_json(const struct census *keys)
 
 static json_t *limit_json(const struct tally_limit *limit, const struct policy_limit *policy)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "requests", (json_int_t)limit->requests,
-                     "clients", (json_int_t)limit->clients.count, "refused", (json_int_t)limit->refused,
-                     "clients_refused", (json_int_t)limit->clients_refused, "delayed", (json_int_t)limit->delayed,
-                     "challenged", (json_int_t)limit->challenged, "marked", (json_int_t)limit->marked, "blocked",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "requests",
+                     (json_int_t)limit->requests, "clients", (json_int_t)limit->clients.count, "refused",
+                     (json_int_t)limit->refused, "clients_refused", (json_int_t)limit->clients_refused, "held",
+                     (json_int_t)limit->held, "delayed", (json_int_t)limit->delayed, "challenged",
+                     (json_int_t)limit->challenged, "marked", (json_int_t)limit->marked, "blocked",
                      (json_int_t)limit->blocked, "peak", (json_int_t)limit->peak, "dry_run", policy->dry_run, "top",
                      top_json(&limit->keys));
 }
@@ -220,24 +241,25 @@ json_t *tally_json(const struct tally *tally, size_t unparsed)
     for (uint32_t i = 0; i < tally->policy->limit_count; i++)
         json_object_set_new(limits, tally->policy->limits[i].name,
                             limit_json(&tally->limit[i], &tally->policy->limits[i]));
-    return json_pack("{s:I, s:I, s:o, s:o, s:I, s:I, s:I, s:O, s:o}", "requests", (json_int_t)tally->requests,
+    return json_pack("{s:I, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:O, s:o}", "requests", (json_int_t)tally->requests,
                      "unparsed", (json_int_t)unparsed, "first", time_json(tally->first), "last", time_json(tally->last),
-                     "clients", (json_int_t)tally->clients.count, "exempt", (json_int_t)tally->exempt, "banned",
-                     (json_int_t)tally->banned, "warnings", tally->warnings, "limits", limits);
+                     "clients", (json_int_t)tally->clients.count, "held", (json_int_t)tally->held, "exempt",
+                     (json_int_t)tally->exempt, "banned", (json_int_t)tally->banned, "warnings", tally->warnings,
+                     "limits", limits);
 }
 
 static void print_limit(const struct tally_limit *limit, const struct policy_limit *policy, FILE *out)
 {
     const struct census_entry *top[3];
-    fprintf(out, "%-24s %9llu %8zu %8llu %8llu %8llu %10llu %8llu %6llu%s\n", policy->name,
+    fprintf(out, "%-24s %9llu %8zu %8llu %8llu %6llu %8llu %10llu %8llu %6llu%s\n", policy->name,
             (unsigned long long)limit->requests, limit->clients.count, (unsigned long long)limit->refused,
-            (unsigned long long)limit->clients_refused, (unsigned long long)limit->delayed,
-            (unsigned long long)limit->challenged, (unsigned long long)limit->blocked, (unsigned long long)limit->peak,
-            policy->dry_run ? "  dry run" : "");
+            (unsigned long long)limit->clients_refused, (unsigned long long)limit->held,
+            (unsigned long long)limit->delayed, (unsigned long long)limit->challenged,
+            (unsigned long long)limit->blocked, (unsigned long long)limit->peak, policy->dry_run ? "  dry run" : "");
     size_t count = census_top(&limit->keys, top, 3);
     for (size_t i = 0; i < count && top[i]->refused > 0; i++)
-        fprintf(out, "  %-22s %9llu %8s %8llu %8s %8s %10s %8s %6llu\n", top[i]->label,
-                (unsigned long long)top[i]->requests, "", (unsigned long long)top[i]->refused, "", "", "", "",
+        fprintf(out, "  %-22s %9llu %8s %8llu %8s %6s %8s %10s %8s %6llu\n", top[i]->label,
+                (unsigned long long)top[i]->requests, "", (unsigned long long)top[i]->refused, "", "", "", "", "",
                 (unsigned long long)top[i]->peak);
 }
 
@@ -249,12 +271,12 @@ void tally_print(const struct tally *tally, size_t unparsed, FILE *out)
     fprintf(out, "%llu requests of %zu clients", (unsigned long long)tally->requests, tally->clients.count);
     if (tally->first != NULL)
         fprintf(out, " from %s to %s", tally->first, tally->last);
-    fprintf(out, "; %zu unparsed, %llu exempt, %llu refused by a ban\n", unparsed, (unsigned long long)tally->exempt,
-            (unsigned long long)tally->banned);
+    fprintf(out, "; %zu unparsed, %llu held, %llu exempt, %llu refused by a ban\n", unparsed,
+            (unsigned long long)tally->held, (unsigned long long)tally->exempt, (unsigned long long)tally->banned);
     if (tally->policy->limit_count == 0)
         return;
-    fprintf(out, "\n%-24s %9s %8s %8s %8s %8s %10s %8s %6s\n", "limit", "requests", "clients", "refused", "clients",
-            "delayed", "challenged", "blocked", "peak");
+    fprintf(out, "\n%-24s %9s %8s %8s %8s %6s %8s %10s %8s %6s\n", "limit", "requests", "clients", "refused", "clients",
+            "held", "delayed", "challenged", "blocked", "peak");
     for (uint32_t i = 0; i < tally->policy->limit_count; i++)
         print_limit(&tally->limit[i], &tally->policy->limits[i], out);
 }

@@ -19,10 +19,13 @@ struct tally;
 struct tally *tally_open(const struct policy *policy);
 void tally_close(struct tally *tally);
 
-/* Each event is told twice: before it is decided, for what each limit would say (this asks the limiter), and after.  False
- * without memory. */
+/* Before an event is decided, and each time that it is asked again after it was held: what each limit would say now (this
+ * asks the limiter).  False without memory. */
 bool tally_before(struct tally *tally, struct limiter *limiter, const struct drossel_request *request);
-bool tally_after(struct tally *tally, const struct event *event, const struct drossel_decision *decision);
+/* After it was asked for the first time, decided or not. */
+bool tally_arrived(struct tally *tally, const struct event *event, const struct drossel_decision *decision);
+/* Once it is decided, after tally_before for that time. */
+bool tally_decided(struct tally *tally, const struct drossel_decision *decision);
 
 /* Adds each line of `text` (may be NULL) to the warnings. */
 void tally_warn(struct tally *tally, const char *text);

@@ -201,12 +201,11 @@ static uint32_t match_all(const struct policy *policy, enum drossel_door door, u
     return count;
 }
 
-uint32_t policy_match(const struct policy *policy, const struct policy_facts *facts, struct policy_class_set *classes,
-                      uint32_t *limits, uint32_t cap)
+/* Apart from policy_match, which without classes needs no room for what is found. */
+__attribute__((noinline)) static uint32_t match_classes(const struct policy *policy, const struct policy_facts *facts,
+                                                        struct policy_class_set *classes, uint32_t *limits, uint32_t cap)
 {
     const struct policy_index *index = policy->index;
-    if (index->class_count == 0)
-        return match_all(policy, facts->door, limits, cap);
     struct found found;
     found.used = 0;
     index_classes(index, facts, classes);
@@ -216,6 +215,14 @@ uint32_t policy_match(const struct policy *policy, const struct policy_facts *fa
             find_limits(policy, &index->limits_of[word * 64 + (uint32_t)__builtin_ctzll(bits)], facts->door, classes,
                         &found);
     return list_found(&found, limits, cap);
+}
+
+uint32_t policy_match(const struct policy *policy, const struct policy_facts *facts, struct policy_class_set *classes,
+                      uint32_t *limits, uint32_t cap)
+{
+    if (policy->index->class_count == 0)
+        return match_all(policy, facts->door, limits, cap);
+    return match_classes(policy, facts, classes, limits, cap);
 }
 
 uint64_t policy_cost_of(const struct policy_limit *limit, const struct policy_class_set *classes)

@@ -64,12 +64,12 @@ struct body_found {
     struct body_value value[BODY_VALUES_MAX]; /* in the body's order, no two the same for one source */
 };
 
-/* Finds the accounts of `body` and returns their number, found->count.  `buffer` of `cap` bytes is the caller's and must
- * outlive `found`.  Sources that do not fit the body's type find nothing. */
+/* Adds the accounts of `body` to `found`, which body_found_init has made empty, and returns found->count.  The body may go
+ * afterwards; the buffer must stay.  Sources that do not fit the body's type find nothing. */
 size_t body_accounts(const struct body *body, const struct body_source *sources, size_t source_count,
                      struct body_found *found);
 
-/* Makes `found` empty. */
+/* Makes `found` empty.  `buffer` of `cap` bytes stays the caller's. */
 static inline void body_found_init(struct body_found *found, char *buffer, size_t cap)
 {
     found->buffer = buffer;

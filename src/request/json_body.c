@@ -153,21 +153,25 @@ static struct drossel_text path_key(struct drossel_text path, size_t index)
     }
 }
 
-/* The letter at `*at` without its case, as Go folds keys: U+017F is `s`, U+212A is `k`. */
-static char next_letter(struct drossel_text text, size_t *at)
+/* The letter at `*at`, which is not ASCII, as Go folds keys: U+017F is `s`, U+212A is `k`. */
+static char next_wide_letter(struct drossel_text text, size_t *at)
 {
     const char *letter = text.data + *at;
     size_t left = text.size - *at;
-    if (left >= 2 && letter[0] == '\xc5' && letter[1] == '\xbf') {
-        *at += 2;
-        return 's';
-    }
-    if (left >= 3 && letter[0] == '\xe2' && memcmp(letter, "\xe2\x84\xaa", 3) == 0) {
-        *at += 3;
-        return 'k';
-    }
+    bool long_s = left >= 2 && memcmp(letter, "\xc5\xbf", 2) == 0;
+    bool kelvin = left >= 3 && memcmp(letter, "\xe2\x84\xaa", 3) == 0;
+    *at += long_s ? 2 : kelvin ? 3 : 1;
+    return long_s ? 's' : kelvin ? 'k' : *letter;
+}
+
+/* The letter at `*at` without its case. */
+static inline char next_letter(struct drossel_text text, size_t *at)
+{
+    char letter = text.data[*at];
+    if ((unsigned char)letter >= 0x80)
+        return next_wide_letter(text, at);
     *at += 1;
-    return *letter >= 'A' && *letter <= 'Z' ? (char)(*letter | 0x20) : *letter;
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter | 0x20) : letter;
 }
 
 static bool is_same_key(struct drossel_text key, struct drossel_text wanted)
@@ -197,7 +201,9 @@ static void take_key(struct scan *scan, struct drossel_text key, bool escapes)
     for (size_t i = 0; i < scan->search->source_count; i++) {
         if (!is_on_path(scan, i))
             continue;
-        struct drossel_text wanted = path_key(scan->search->sources[i].name, scan->depth - 1);
+        struct drossel_text wanted = scan->search->sources[i].name;
+        if (scan->wanted[i] > 1)
+            wanted = path_key(wanted, scan->depth - 1);
         scan->matched[i] = is_same_key(key, wanted) ? scan->depth : scan->depth - 1;
     }
 }
@@ -241,6 +247,15 @@ static void take_string(struct scan *scan, struct drossel_text raw, bool escapes
     }
 }
 
+/* Most numbers are, and need no call. */
+static inline bool is_digits(struct drossel_text word)
+{
+    bool all = word.data[0] != '0' || word.size == 1;
+    for (size_t i = 0; i < word.size; i++)
+        all &= word.data[i] >= '0' && word.data[i] <= '9';
+    return all;
+}
+
 static bool is_word(struct drossel_text word, const char *text)
 {
     return word.size == strlen(text) && memcmp(word.data, text, word.size) == 0;
@@ -254,7 +269,7 @@ static void take_word(struct scan *scan, struct drossel_text word)
         return;
     if ((first == 't' && is_word(word, "true")) || (first == 'f' && is_word(word, "false")))
         return refuse_value(scan);
-    if (!json_is_number(word))
+    if (!is_digits(word) && !json_is_number(word))
         scan->faulty = true;
     if (scan->depth > scan->deepest)
         return;

@@ -133,3 +133,13 @@ def test_a_runtime_folder_that_is_not_ones_own_is_not_used(build, place, runtime
                           env={"PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": folder})
     assert folder not in done.stdout + done.stderr
     assert f"/run/user/{NOBODY}/drossel" in done.stdout + done.stderr or f"/dev/shm/drossel-{NOBODY}" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("listen, options", [("", ["--h1"]), ("http2", ["-m", "10"])])
+def test_a_thousand_at_once_over_many_connections_and_workers_are_exactly_seventy(nginx, listen, options):
+    if not shutil.which("h2load"):
+        pytest.skip("h2load is not installed")
+    server = nginx("limits: { page: { by: address, allow: 70 per 100s } }\n", workers=3, listen=listen)
+    done = subprocess.run(["h2load", *options, "-n", "1000", "-c", "50", f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True,
+                          timeout=60)
+    assert "status codes: 70 2xx, 0 3xx, 930 4xx, 0 5xx" in done.stdout, done.stdout

@@ -8,16 +8,18 @@
 
 #include "body_found.h"
 
-static const struct drossel_text form_type = DROSSEL_TEXT("application/x-www-form-urlencoded");
+#define FORM "application/x-www-form-urlencoded"
+
+static const struct drossel_text form_type = DROSSEL_TEXT(FORM);
 static const struct body_source both[] = { { BODY_FORM, DROSSEL_TEXT("email") }, { BODY_JSON, DROSSEL_TEXT("email") } };
 
 static void both_kinds_of_sources_are_looked_for(void **state)
 {
     (void)state;
     static const struct body_case table[] = {
-        { form_type.data, DROSSEL_TEXT("email=bob"), "bob" },
+        { FORM, DROSSEL_TEXT("email=bob"), "bob" },
         { "application/json", DROSSEL_TEXT("{\"email\":\"bob\"}"), "bob" },
-        { form_type.data, DROSSEL_TEXT("{\"x\":1}&email=bob"), "bob!" },
+        { FORM, DROSSEL_TEXT("{\"x\":1}&email=bob"), "bob!" },
         { "application/xml", DROSSEL_TEXT("<email>bob</email>"), "" },
     };
     BODY_ASSERT_ALL(table, both);

@@ -1,0 +1,110 @@
+/*
+ * The decisions of a replay, one a line, in the order of the events.
+ */
+#include "cli/verdicts.h"
+
+#include <stdlib.h>
+
+#include "cli/seconds.h"
+
+#define SEE_OTHER 303 /* RFC 9110 section 15.4.4: what answers a challenge with an address */
+
+struct verdicts {
+    const struct policy *policy;
+    FILE *out;
+    size_t count; /* events */
+    size_t next;  /* the event whose line is to be written next */
+    char **ahead; /* by event, and one more: a line that waits for those before it */
+};
+
+struct verdicts *verdicts_open(FILE *out, const struct policy *policy, size_t count)
+{
+    struct verdicts *verdicts = calloc(1, sizeof *verdicts);
+    if (verdicts == NULL)
+        return NULL;
+    *verdicts = (struct verdicts){ policy, out, count, 0, calloc(count + 1, sizeof *verdicts->ahead) };
+    if (verdicts->ahead == NULL) {
+        free(verdicts);
+        return NULL;
+    }
+    return verdicts;
+}
+
+void verdicts_close(struct verdicts *verdicts)
+{
+    for (size_t i = verdicts->next; i < verdicts->count; i++)
+        free(verdicts->ahead[i]);
+    free(verdicts->ahead);
+    free(verdicts);
+}
+
+bool verdict_redirects(const struct policy *policy, const struct drossel_decision *decision)
+{
+    return decision->verdict == DROSSEL_CHALLENGE && decision->limit < policy->limit_count &&
+           policy->limits[decision->limit].challenge_to != NULL;
+}
+
+/* What the client would have got: the application's answer if the request gets there. */
+static unsigned status_of(const struct policy *policy, const struct verdict *verdict)
+{
+    if (verdict->decision->verdict == DROSSEL_DROP)
+        return 0;
+    if (verdict->decision->verdict == DROSSEL_REFUSE)
+        return verdict->decision->status;
+    if (verdict_redirects(policy, verdict->decision))
+        return SEE_OTHER;
+    return verdict->event->status != 0 ? verdict->event->status : 200;
+}
+
+static void print_names(FILE *out, const struct drossel_decision *decision)
+{
+    uint32_t count = decision->dry_run_count < DROSSEL_DRY_RUNS ? decision->dry_run_count : DROSSEL_DRY_RUNS;
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(out, "%s\"%s\"", i > 0 ? "," : "", decision->dry_run[i]);
+}
+
+/* Limits' names need no escapes: letters, digits and `._-`. */
+static void print(FILE *out, const struct policy *policy, const struct verdict *verdict)
+{
+    const struct drossel_decision *decision = verdict->decision;
+    char wait[SECONDS_TEXT] = "null", delay[SECONDS_TEXT], held[SECONDS_TEXT];
+    if (decision->wait_ns != DROSSEL_NEVER)
+        seconds_format(decision->wait_ns, wait);
+    seconds_format(decision->delay_ns, delay);
+    seconds_format(verdict->held_ns, held);
+    fprintf(out, "{\"t\":%s,\"verdict\":\"%s\",", verdict->event->t_text, drossel_verdict_name(decision->verdict));
+    if (decision->limit_name != NULL)
+        fprintf(out, "\"limit\":\"%s\",\"remaining\":%llu,", decision->limit_name,
+                (unsigned long long)decision->remaining);
+    else
+        fputs("\"limit\":null,\"remaining\":null,", out);
+    fprintf(out, "\"retry_after\":%s,\"delay\":%s,\"dry_run\":[", wait, delay);
+    print_names(out, decision);
+    fprintf(out, "],\"status\":%u%s%s}\n", status_of(policy, verdict), verdict->was_held ? ",\"held\":" : "",
+            verdict->was_held ? held : "");
+}
+
+static bool keep(struct verdicts *verdicts, const struct verdict *verdict)
+{
+    char *line = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&line, &size);
+    if (memory == NULL)
+        return false;
+    print(memory, verdicts->policy, verdict);
+    bool good = fclose(memory) == 0;
+    verdicts->ahead[verdict->index] = line;
+    return good;
+}
+
+bool verdicts_add(struct verdicts *verdicts, const struct verdict *verdict)
+{
+    if (verdict->index != verdicts->next)
+        return keep(verdicts, verdict);
+    print(verdicts->out, verdicts->policy, verdict);
+    for (verdicts->next++; verdicts->ahead[verdicts->next] != NULL; verdicts->next++) {
+        fputs(verdicts->ahead[verdicts->next], verdicts->out);
+        free(verdicts->ahead[verdicts->next]);
+    }
+    return true;
+}
