@@ -176,8 +176,8 @@ enum drossel_result drossel_check_batch(struct drossel *limiter, const struct dr
     return limiter_check_batch(limiter->limiter, requests, count, decisions);
 }
 
-enum drossel_result drossel_settle(struct drossel *limiter, const struct drossel_ticket *ticket, enum drossel_outcome outcome,
-                                   uint64_t now_ns)
+enum drossel_result drossel_settle(struct drossel *limiter, const struct drossel_ticket *ticket,
+                                   enum drossel_outcome outcome, uint64_t now_ns)
 {
     if (limiter == NULL || ticket == NULL)
         return DROSSEL_INVALID;
@@ -211,7 +211,6 @@ enum drossel_outcome drossel_outcome_of(const struct drossel *limiter, int statu
         return DROSSEL_OTHER;
     return limiter_outcome(limiter->policy, (unsigned)status, find_field, &fields);
 }
-
 
 /* A text of `from` as a text of `to`, into whose buffer the bytes were copied. */
 static struct drossel_text moved(struct drossel_text text, const struct http_answer *from,

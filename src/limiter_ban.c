@@ -31,7 +31,7 @@ struct ban {
     const struct drossel_address *address;
     unsigned ipv6_prefix;
     uint64_t for_ns, now_ns;
-    bool only_longer;                /* a ban that runs longer stays as it is */
+    bool only_longer; /* a ban that runs longer stays as it is */
 };
 
 static bool put_ban(struct table *table, const struct ban *ban)

@@ -62,7 +62,8 @@ static void add_key(const struct limiter *limiter, struct subject_finder *finder
             continue;
         struct store_charge *charge = &charges->charge[charges->count];
         charge->key = table_key_mix(hash.half, policy->rates[rate].seed);
-        table_prefetch(limiter->table, charge->key);
+        if (charges->fetch)
+            table_prefetch(limiter->table, charge->key);
         charge->limit = &policy->rates[rate].engine;
         charge->cost = cost;
         charge->limit_id = limiter->limit_id[rate];
@@ -78,7 +79,7 @@ static void add_key(const struct limiter *limiter, struct subject_finder *finder
 
 /* Adds the charges of one limit: for each account, where its key has one and the request names several. */
 void limiter_add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
-                      const struct policy_class_set *classes, struct charges *charges)
+                       const struct policy_class_set *classes, struct charges *charges)
 {
     const struct policy_limit *limit = &limiter->policy->limits[index];
     uint64_t cost = limiter_times(policy_cost_of(limit, classes), finder->request->extra_cost);

@@ -19,7 +19,8 @@ static bool may_wait(const struct policy_limit *limit, const struct drossel_requ
 {
     uint64_t arrived_ns = request->arrived_ns;
     uint64_t held_ns = arrived_ns > 0 && request->now_ns > arrived_ns ? request->now_ns - arrived_ns : 0;
-    return limit->dry_run || limit->action == POLICY_CHALLENGE || limit->action == POLICY_MARK || held_ns < limit->hold_ns;
+    return limit->dry_run || limit->action == POLICY_CHALLENGE || limit->action == POLICY_MARK ||
+           held_ns < limit->hold_ns;
 }
 
 /* Adds what a rate would say. */
@@ -30,15 +31,18 @@ static void explain_rate(struct limiter *limiter, const struct drossel_request *
     uint32_t at = explained->rate_count++;
     struct table_key key = table_key_mix(explained->key_hash, rate->seed);
     struct store_charge charge[2] = {
-        { .key = key, .limit = &rate->engine, .cost = explained->cost,
+        { .key = key,
+          .limit = &rate->engine,
+          .cost = explained->cost,
           .limit_id = limiter->limit_id[rate - limiter->policy->rates] },
-        { .key = limiter_open_key(key), .limit = table_engine_at(limiter->table, TABLE_LIMIT_OPEN),
+        { .key = limiter_open_key(key),
+          .limit = table_engine_at(limiter->table, TABLE_LIMIT_OPEN),
           .limit_id = TABLE_LIMIT_OPEN },
     };
     const struct engine_verdict *said = &charge[0].verdict;
     bool has_open = limit->failures && explained->cost > 0;
-    store_table_judge(limiter->table, &(struct store_batch){ .charge = charge, .count = has_open ? 2 : 1,
-                                                             .now_ns = request->now_ns });
+    store_table_judge(limiter->table,
+                      &(struct store_batch){ .charge = charge, .count = has_open ? 2 : 1, .now_ns = request->now_ns });
     explained->rate[at] = rate;
     explained->verdict[at] = *said;
     if (!has_open)

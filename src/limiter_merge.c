@@ -37,8 +37,8 @@ static void add_dry_run(const struct policy *policy, uint32_t index, enum drosse
 {
     const struct policy_limit *limit = &policy->limits[index];
     bool is_stricter = kind > decision->dry_run_verdict;
-    if (is_stricter || (kind == decision->dry_run_verdict && kind >= DROSSEL_REFUSE &&
-                        verdict->wait_ns > decision->dry_run_wait_ns)) {
+    if (is_stricter ||
+        (kind == decision->dry_run_verdict && kind >= DROSSEL_REFUSE && verdict->wait_ns > decision->dry_run_wait_ns)) {
         decision->dry_run_verdict = kind;
         decision->dry_run_limit = index;
         decision->dry_run_limit_name = limit->name;
@@ -49,7 +49,7 @@ static void add_dry_run(const struct policy *policy, uint32_t index, enum drosse
         return;
     if (verdict->wait_ns > decision->dry_run_wait_ns)
         decision->dry_run_wait_ns = verdict->wait_ns;
-    if (*told == index)      /* a limit of several rates, which come one after the other, is told once */
+    if (*told == index) /* a limit of several rates, which come one after the other, is told once */
         return;
     *told = index;
     if (decision->dry_run_count < DROSSEL_DRY_RUNS)
@@ -115,7 +115,7 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
         const struct policy_limit *limit = &policy->limits[policy->rates[rate[i]].limit];
         enum drossel_verdict kind = verdict_of(limit, verdict);
         if (charge[i].held && (charge[i].advisory || charge[i].may_hold))
-            kind = DROSSEL_ALLOW;    /* nothing is certain yet: others decide */
+            kind = DROSSEL_ALLOW; /* nothing is certain yet: others decide */
         if (limit->dry_run) {
             add_dry_run(policy, policy->rates[rate[i]].limit, kind, verdict, &told, decision);
             continue;

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define OPEN_SEED UINT64_C(0x6f70656e206f7574)       /* "open out" */
-#define TICKET_SEED UINT64_C(0x7469636b6574)         /* "ticket" */
+#define OPEN_SEED UINT64_C(0x6f70656e206f7574) /* "open out" */
+#define TICKET_SEED UINT64_C(0x7469636b6574)   /* "ticket" */
 
 struct table_key limiter_open_key(struct table_key key)
 {
@@ -51,7 +51,8 @@ void limiter_hold(const struct limiter *limiter, const struct store_batch *batch
 /* A key that no other ticket has: from the time, a ticket of the guards' generator, and the key charged. */
 static struct table_key ticket_key(const struct store_charge *charge, uint64_t now_ns)
 {
-    const uint64_t hash[2] = { charge->key.home ^ now_ns, charge->key.tag ^ (uint64_t)table_ticket() << 32 ^ table_ticket() };
+    const uint64_t hash[2] = { charge->key.home ^ now_ns,
+                               charge->key.tag ^ (uint64_t)table_ticket() << 32 ^ table_ticket() };
     return table_key_mix(hash, TICKET_SEED);
 }
 
@@ -93,8 +94,8 @@ void limiter_ticket(const struct limiter *limiter, const struct store_batch *bat
         ticket->charge[n].cost = charge->cost;
         ticket->charge[n].limit = charge->limit_id;
         /* A body that names several accounts must not clear the one that it did not log in to. */
-        ticket->charge[n].resets = policy->limits[policy->rates[rate[i]].limit].reset_on_success &&
-                                   (charge->subject & SUBJECT_SEVERAL) == 0;
+        ticket->charge[n].resets =
+            policy->limits[policy->rates[rate[i]].limit].reset_on_success && (charge->subject & SUBJECT_SEVERAL) == 0;
         if (n > 0)
             continue;
         struct table_key key = ticket_key(charge, batch->now_ns);
@@ -112,14 +113,18 @@ static bool forget(struct table *table, struct table_key key, uint64_t now_ns)
     return entry.slot != TABLE_NO_SLOT && table_forget(table, &entry, now_ns);
 }
 
-static void give_back(struct table *table, struct table_key key, uint16_t limit, uint64_t cost, uint64_t mark, uint64_t now_ns)
+static void give_back(struct table *table, struct table_key key, uint16_t limit, uint64_t cost, uint64_t mark,
+                      uint64_t now_ns)
 {
-    struct store_charge charge = { .key = key, .limit = table_engine_at(table, limit), .cost = cost, .limit_id = limit };
+    struct store_charge charge = {
+        .key = key, .limit = table_engine_at(table, limit), .cost = cost, .limit_id = limit
+    };
     if (charge.limit != NULL)
         (void)store_table_refund(table, &charge, mark, now_ns);
 }
 
-void limiter_settle(struct table *table, const struct drossel_ticket *ticket, enum drossel_outcome outcome, uint64_t now_ns)
+void limiter_settle(struct table *table, const struct drossel_ticket *ticket, enum drossel_outcome outcome,
+                    uint64_t now_ns)
 {
     const struct table_key own = { ticket->home, ticket->tag };
     if (ticket->count == 0 || ticket->count > DROSSEL_TICKET_CHARGES)
@@ -133,14 +138,16 @@ void limiter_settle(struct table *table, const struct drossel_ticket *ticket, en
         else if (outcome != DROSSEL_FAILURE)
             give_back(table, key, ticket->charge[i].limit, ticket->charge[i].cost, ticket->charge[i].mark, now_ns);
         /* After the charge itself: a request that is asked again in between is held once more, not let through. */
-        give_back(table, limiter_open_key(key), TABLE_LIMIT_OPEN, ticket->charge[i].cost, ticket->charge[i].open_mark, now_ns);
+        give_back(table, limiter_open_key(key), TABLE_LIMIT_OPEN, ticket->charge[i].cost, ticket->charge[i].open_mark,
+                  now_ns);
     }
 }
 
 /* ---- outcomes ---- */
 
 static bool is_outcome(const struct policy_outcome *rule, unsigned status,
-                       bool (*find_header)(void *context, struct drossel_text name, struct drossel_text *value), void *context)
+                       bool (*find_header)(void *context, struct drossel_text name, struct drossel_text *value),
+                       void *context)
 {
     struct drossel_text value;
     if (rule->header.size == 0)
@@ -149,9 +156,9 @@ static bool is_outcome(const struct policy_outcome *rule, unsigned status,
            strncasecmp(value.data, rule->value.data, value.size) == 0;
 }
 
-enum drossel_outcome limiter_outcome(const struct policy *policy, unsigned status,
-                                     bool (*find_header)(void *context, struct drossel_text name, struct drossel_text *value),
-                                     void *context)
+enum drossel_outcome
+limiter_outcome(const struct policy *policy, unsigned status,
+                bool (*find_header)(void *context, struct drossel_text name, struct drossel_text *value), void *context)
 {
     if (is_outcome(&policy->failure, status, find_header, context))
         return DROSSEL_FAILURE;

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KIND_UNREADABLE 250      /* beside enum policy_part_kind, for hashes */
+#define KIND_UNREADABLE 250 /* beside enum policy_part_kind, for hashes */
 
 static bool is_known(const struct subject_finder *finder, const struct key_hash *hash)
 {
@@ -123,6 +123,7 @@ size_t subject_account_format(struct subject_finder *finder, char *out, size_t c
     uint8_t digest[ACCOUNT_DIGEST_BYTES];
     size_t size = fold(raw, message, &class);
     struct drossel_text secret = finder->policy->secret;
-    account_digest(secret.data, secret.size, account_class_name(class), (struct drossel_text){ message + 1, size - 1 }, digest);
+    account_digest(secret.data, secret.size, account_class_name(class), (struct drossel_text){ message + 1, size - 1 },
+                   digest);
     return (size_t)snprintf(out, cap, "#%02x%02x%02x%02x", digest[0], digest[1], digest[2], digest[3]);
 }

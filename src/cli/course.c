@@ -4,6 +4,7 @@
 #include "cli/course.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 #include "cli/agenda.h"
 
@@ -47,9 +48,16 @@ static bool ask(struct run *run, struct asking *asking)
     return of->tally == NULL || asking->arrived_ns > 0 || tally_arrived(of->tally, asking->event, &asking->decision);
 }
 
-static bool no_header(void *context, struct drossel_text name, struct drossel_text *value)
+static bool find_answer_header(void *context, struct drossel_text name, struct drossel_text *value)
 {
-    (void)context, (void)name, (void)value;
+    const struct event *event = context;
+    for (uint32_t i = 0; i < event->answer_header_count; i++) {
+        struct drossel_text other = event->answer_headers[i].name;
+        if (other.size != name.size || strncasecmp(other.data, name.data, name.size) != 0)
+            continue;
+        *value = event->answer_headers[i].value;
+        return true;
+    }
     return false;
 }
 
@@ -57,15 +65,15 @@ static bool no_header(void *context, struct drossel_text name, struct drossel_te
 static bool find_outcome(const struct run *run, const struct asking *asking, struct agenda_item *item)
 {
     const struct policy *policy = limiter_policy(run->of->limiter);
-    const struct event *event = asking->event;
+    struct event event = *asking->event; /* a copy, as looking a header up takes no const */
     *item = (struct agenda_item){ asking->now_ns, AGENDA_OUTCOME, DROSSEL_OTHER, asking->index, NULL };
     if (verdict_redirects(policy, &asking->decision))
         return true; /* the application never saw it */
-    if (event->status == 0)
+    if (event.status == 0)
         return false;
-    if (event->settle_ns > item->at_ns)
-        item->at_ns = event->settle_ns;
-    item->outcome = limiter_outcome(policy, event->status, no_header, NULL);
+    if (event.settle_ns > item->at_ns)
+        item->at_ns = event.settle_ns;
+    item->outcome = limiter_outcome(policy, event.status, find_answer_header, &event);
     return true;
 }
 

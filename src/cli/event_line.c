@@ -138,15 +138,16 @@ static size_t count_headers(json_t *headers)
     return count;
 }
 
-static bool read_headers(struct reading *reading)
+static bool read_headers(struct reading *reading, const char *member, const struct drossel_header **out, uint32_t *used)
 {
-    json_t *headers = json_object_get(reading->line, "headers"), *value;
+    json_t *headers = json_object_get(reading->line, member), *value;
     const char *name;
-    uint32_t used = 0;
     if (headers == NULL || json_is_null(headers))
         return true;
-    if (!json_is_object(headers))
-        return wrong(reading, "\"headers\" is no object; write {\"Name\": \"value\"}");
+    if (!json_is_object(headers)) {
+        snprintf(reading->why, sizeof reading->why, "\"%s\" is no object; write {\"Name\": \"value\"}", member);
+        return false;
+    }
     size_t count = count_headers(headers);
     if (count > HEADERS_MAX)
         return wrong(reading, "more than 1024 header lines; leave out what no policy looks at");
@@ -156,12 +157,11 @@ static bool read_headers(struct reading *reading)
     json_object_foreach(headers, name, value)
     {
         size_t lines = json_is_array(value) ? json_array_size(value) : 1;
-        for (size_t i = 0; i < lines; i++, used++)
-            if (!keep_header(reading, name, json_is_array(value) ? json_array_get(value, i) : value, &header[used]))
+        for (size_t i = 0; i < lines; i++, (*used)++)
+            if (!keep_header(reading, name, json_is_array(value) ? json_array_get(value, i) : value, &header[*used]))
                 return false;
     }
-    reading->event->headers = header;
-    reading->event->header_count = used;
+    *out = header;
     return true;
 }
 
@@ -216,7 +216,8 @@ static bool read_facts(struct reading *reading)
     struct event *event = reading->event;
     if (!read_text(reading, "method", &event->method) || !read_text(reading, "host", &event->host) ||
         !read_text(reading, "account", &event->account) || !read_text(reading, "token", &event->token) ||
-        !read_path(reading) || !read_headers(reading))
+        !read_path(reading) || !read_headers(reading, "headers", &event->headers, &event->header_count) ||
+        !read_headers(reading, "answer_headers", &event->answer_headers, &event->answer_header_count))
         return false;
     if (event->method.size == 0)
         event->method = (struct drossel_text)DROSSEL_TEXT("GET");

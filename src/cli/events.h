@@ -11,8 +11,8 @@ struct event {
     const char *t_text; /* JSON: the number, or the RFC 3339 string with its quotes */
     struct drossel_address address, peer;
     struct drossel_text method, host, path, account, token; /* size 0: not given; path is normalised */
-    const struct drossel_header *headers;
-    uint32_t header_count;
+    const struct drossel_header *headers, *answer_headers;  /* of the request, and of the application's answer */
+    uint32_t header_count, answer_header_count;
     uint16_t status;     /* what the application answered; 0: it never did */
     uint64_t settle_ns;  /* when that was known; not before t */
     uint64_t extra_cost; /* as in drossel_request */

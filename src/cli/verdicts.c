@@ -4,10 +4,12 @@
 #include "cli/verdicts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/seconds.h"
 
-#define SEE_OTHER 303 /* RFC 9110 section 15.4.4: what answers a challenge with an address */
+#define FOUND 302     /* RFC 9110 section 15.4.3: a challenge that is answered with an address */
+#define SEE_OTHER 303 /* section 15.4.4: the same, where the method is to become GET */
 
 struct verdicts {
     const struct policy *policy;
@@ -44,6 +46,12 @@ bool verdict_redirects(const struct policy *policy, const struct drossel_decisio
            policy->limits[decision->limit].challenge_to != NULL;
 }
 
+static bool is_safe(struct drossel_text method)
+{
+    return (method.size == 3 && memcmp(method.data, "GET", 3) == 0) ||
+           (method.size == 4 && memcmp(method.data, "HEAD", 4) == 0);
+}
+
 /* What the client would have got: the application's answer if the request gets there. */
 static unsigned status_of(const struct policy *policy, const struct verdict *verdict)
 {
@@ -52,7 +60,7 @@ static unsigned status_of(const struct policy *policy, const struct verdict *ver
     if (verdict->decision->verdict == DROSSEL_REFUSE)
         return verdict->decision->status;
     if (verdict_redirects(policy, verdict->decision))
-        return SEE_OTHER;
+        return is_safe(verdict->event->method) ? FOUND : SEE_OTHER;
     return verdict->event->status != 0 ? verdict->event->status : 200;
 }
 

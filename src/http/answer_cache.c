@@ -7,8 +7,8 @@
 static bool is_own(const struct http_answer_rules *rules, const struct drossel_decision *decision,
                    const struct http_answer_request *request)
 {
-    bool revealed = rules->reveal == HTTP_REVEAL_EVERYONE ||
-                    (rules->reveal == HTTP_REVEAL_SIGNED_IN && decision->signed_in);
+    bool revealed =
+        rules->reveal == HTTP_REVEAL_EVERYONE || (rules->reveal == HTTP_REVEAL_SIGNED_IN && decision->signed_in);
     return revealed || rules->date || decision->untrusted || request->head ||
            request->accept.size > HTTP_ANSWER_CACHE_ACCEPT;
 }
@@ -16,7 +16,8 @@ static bool is_own(const struct http_answer_rules *rules, const struct drossel_d
 static bool is_kept(const struct http_kept_answer *kept, const struct http_answer_rules *rules, bool is_blocked,
                     uint32_t seconds, struct drossel_text accept)
 {
-    return kept->rules == rules && kept->is_blocked == is_blocked && kept->answer.retry_after_s == seconds && kept->accept_size == accept.size &&
+    return kept->rules == rules && kept->is_blocked == is_blocked && kept->answer.retry_after_s == seconds &&
+           kept->accept_size == accept.size &&
            (accept.size == 0 || memcmp(kept->accept, accept.data, accept.size) == 0);
 }
 

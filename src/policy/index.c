@@ -203,7 +203,8 @@ static uint32_t match_all(const struct policy *policy, enum drossel_door door, u
 
 /* Apart from policy_match, which without classes needs no room for what is found. */
 __attribute__((noinline)) static uint32_t match_classes(const struct policy *policy, const struct policy_facts *facts,
-                                                        struct policy_class_set *classes, uint32_t *limits, uint32_t cap)
+                                                        struct policy_class_set *classes, uint32_t *limits,
+                                                        uint32_t cap)
 {
     const struct policy_index *index = policy->index;
     struct found found;

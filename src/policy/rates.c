@@ -84,8 +84,7 @@ uint32_t add_rate(struct reading *reading, const struct limit_draft *draft, cons
     if (reading->rates.count >= POLICY_RATES_MAX) {
         if (reading->rates.count == POLICY_RATES_MAX)
             mistake(reading, rate->node,
-                    "more than %d rates in all limits and overrides together; let keys share rates",
-                    POLICY_RATES_MAX);
+                    "more than %d rates in all limits and overrides together; let keys share rates", POLICY_RATES_MAX);
         return UINT32_MAX;
     }
     check_refunds(reading, rate, &spec);

@@ -28,7 +28,7 @@ struct netset {
     struct range6 *v6;
     size_t v4_count, v4_cap, v6_count, v6_cap;
     uint64_t *v6_upper; /* upper half of each v6 range's end */
-    uint32_t *index; /* for each /16: the first range that ends in it or after it; NULL for small sets */
+    uint32_t *index;    /* for each /16: the first range that ends in it or after it; NULL for small sets */
     bool has_unix;
 };
 

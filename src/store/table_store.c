@@ -44,14 +44,15 @@ INLINED bool find_blocked(struct table *table, struct store_batch *batch, uint32
             continue;
         struct engine_state state;
         judge_unguarded(table, batch, i, &state);
-        charge->judged = charge->verdict.blocked;        /* no longer: the guarded way tells */
+        charge->judged = charge->verdict.blocked; /* no longer: the guarded way tells */
         stopped |= charge->judged && !charge->advisory;
     }
     return stopped;
 }
 
 /* Tells what one more request would find: of a refused request nothing is charged to the keys that had room for it. */
-static void tell_uncharged(const struct engine_state *state, const struct store_batch *batch, struct store_charge *charge)
+static void tell_uncharged(const struct engine_state *state, const struct store_batch *batch,
+                           struct store_charge *charge)
 {
     if (charge->verdict.allowed && charge->cost > 0)
         engine_judge(state, charge->limit, 0, batch->now_ns, &charge->verdict);
@@ -83,7 +84,7 @@ static void extend_block(struct table *table, struct store_charge *charge, uint6
         }
         struct engine_verdict verdict;
         engine_judge(&hold.state, charge->limit, charge->cost, now_ns, &verdict);
-        if (!verdict.blocked) {      /* lifted just now: this request was refused by it all the same */
+        if (!verdict.blocked) { /* lifted just now: this request was refused by it all the same */
             table_drop(table, &hold);
             return;
         }
@@ -275,7 +276,7 @@ static void settle_late(struct table *table, struct store_batch *batch, uint32_t
             break;
         case TABLE_TAKEN:
             engine_judge(&hold->state, charge->limit, charge->cost, batch->now_ns, &verdict);
-            if (!admitted && verdict.allowed) {      /* what refused the request still refuses it */
+            if (!admitted && verdict.allowed) { /* what refused the request still refuses it */
                 table_drop(table, hold);
                 return;
             }

@@ -100,7 +100,6 @@ void table_prefetch(const struct table *table, struct table_key key)
 {
     const struct slot *home = &table->slots[table_home(table, key)];
     __builtin_prefetch(home, 1, 3);
-    __builtin_prefetch(home + 1, 1, 3);
 }
 
 uint64_t table_find(const struct table *table, struct table_key key)
@@ -174,7 +173,7 @@ bool table_look(struct table *table, struct table_key key, uint16_t limit, uint6
         return false;
     const struct engine_limit *to = table_engine_at(table, limit);
     copy_state(table, &table->slots[slot], limit, now_ns, state);
-    atomic_thread_fence(memory_order_acquire);       /* was it the key's until all was read? */
+    atomic_thread_fence(memory_order_acquire); /* was it the key's until all was read? */
     if (to == NULL || !is_of(&table->slots[slot], key)) {
         *state = (struct engine_state){ 0 };
         return false;

@@ -84,12 +84,21 @@ static void set_pointers(struct table *table)
 static void register_own_limits(struct table *table)
 {
     const struct table_limit own[] = {
-        { .name = "ban", .subject = "address",
-          .spec = { .count = 1, .period_ns = 1000000, .block_ns = 1, .factor_milli = 1000,
-                    .block_max_ns = ENGINE_PERIOD_MAX_NS, .flags = ENGINE_BAN } },
-        { .name = "open", .spec = { .count = 1071, .period_ns = 60 * UINT64_C(1000000000), .flags = ENGINE_REFUNDABLE } },
-        { .name = "ticket", .spec = { .count = 2, .period_ns = 3600 * UINT64_C(1000000000), .algorithm = ENGINE_FIXED,
-                                      .flags = ENGINE_FROM_FIRST } },
+        { .name = "ban",
+          .subject = "address",
+          .spec = { .count = 1,
+                    .period_ns = 1000000,
+                    .block_ns = 1,
+                    .factor_milli = 1000,
+                    .block_max_ns = ENGINE_PERIOD_MAX_NS,
+                    .flags = ENGINE_BAN } },
+        { .name = "open",
+          .spec = { .count = 1071, .period_ns = 60 * UINT64_C(1000000000), .flags = ENGINE_REFUNDABLE } },
+        { .name = "ticket",
+          .spec = { .count = 2,
+                    .period_ns = 3600 * UINT64_C(1000000000),
+                    .algorithm = ENGINE_FIXED,
+                    .flags = ENGINE_FROM_FIRST } },
     };
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         (void)table_limit_register(table, &own[i]);

@@ -157,6 +157,18 @@ def test_a_policy_says_what_is_a_failure_and_what_a_success(build, tmp_path, out
         assert replay(build, tmp_path, policy, events)[-1]["remaining"] == left[what], status
 
 
+ANSWERS = [("failure", "refuse"), ("FAILURE", "refuse"), ("success", "allow"), ("other", "allow"), (["other", "failure"], "allow"),
+           (None, "allow")]
+
+
+@pytest.mark.parametrize("value, second", ANSWERS, ids=[str(answer[0]) for answer in ANSWERS])
+def test_an_outcome_may_stand_in_a_header_of_the_answer(build, tmp_path, value, second):
+    policy = one("allow: 1 failures per 900s", more="outcomes: { failure: { header.X-Outcome: failure } }\n")
+    headers = {} if value is None else {"answer_headers": {"x-outcome": value, "X-Other": "failure"}}
+    events = [ask(0, 200, headers={"X-Outcome": "failure"}, **headers), ask(1, 200)]     # a request cannot say it
+    assert told(replay(build, tmp_path, policy, events)) == ["allow", second]
+
+
 def test_guesses_that_are_answered_with_200_are_caught_by_a_long_window(build, tmp_path):
     """Field case 19."""
     policy = """
@@ -239,6 +251,10 @@ def test_failures_of_everybody_challenge_everybody(build, tmp_path, more, status
     decisions = replay(build, tmp_path, SPRAY % more, events)
     assert told(decisions) == ["allow"] * 200 + ["challenge"] * 2 + ["allow"]
     assert [d["status"] for d in decisions[200:]] == [status, status, 200]
+    policy = "limits: { all: { by: site, allow: 0 per 1m, action: challenge, challenge_to: /verify } }"
+    methods = {"GET": 302, "HEAD": 302, "POST": 303, "PUT": 303}                         # so that what follows is a GET
+    events = [{"t": n, "address": A, "method": method} for n, method in enumerate(methods)]
+    assert [d["status"] for d in replay(build, tmp_path, policy, events)] == list(methods.values())
 
 
 def test_a_request_that_is_sent_elsewhere_by_a_challenge_has_no_outcome(build, tmp_path):

@@ -41,6 +41,7 @@ BAD = [
     ('{"t": 1, "address": "203.0.113.7", "path": 3}', '"path" is no string'),
     ('{"t": 1, "address": "203.0.113.7", "headers": []}', '"headers" is no object'),
     ('{"t": 1, "address": "203.0.113.7", "headers": {"A": 1}}', 'header "A"'),
+    ('{"t": 1, "address": "203.0.113.7", "answer_headers": ["A"]}', '"answer_headers" is no object'),
     ('{"t": 1, "address": "203.0.113.7", "headers": {"A": ["x", 1]}}', 'header "A"'),
     ('{"t": 1, "address": "203.0.113.7", "cost": -1}', '"cost" is out of range'),
     ('{"t": 1, "address": "203.0.113.7", "cost": 1.5}', '"cost" is out of range'),

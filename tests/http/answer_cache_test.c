@@ -34,26 +34,39 @@ static void a_hundred_thousand_answers_are_as_if_made_anew(void **state)
     static struct http_answer made, scratch;
     static char long_accept[400];
     memset(long_accept, 'x', sizeof long_accept);
-    const struct drossel_text accepts[] = { { NULL, 0 }, DROSSEL_TEXT("*/*"), DROSSEL_TEXT("text/html"), DROSSEL_TEXT("text/xxxx"),
-                                            DROSSEL_TEXT("text/plain"), { long_accept, sizeof long_accept } };
+    const struct drossel_text accepts[] = { { NULL, 0 },
+                                            DROSSEL_TEXT("*/*"),
+                                            DROSSEL_TEXT("text/html"),
+                                            DROSSEL_TEXT("text/xxxx"),
+                                            DROSSEL_TEXT("text/plain"),
+                                            { long_accept, sizeof long_accept } };
     const struct http_answer_rules rules[] = {
         { .status = 429, .headers = HTTP_RETRY_AFTER | HTTP_DRAFT_11, .jitter_ppm = 100000 },
         { .status = 503, .headers = HTTP_RETRY_AFTER | HTTP_X_RATELIMIT, .reveal = HTTP_REVEAL_EVERYONE },
-        { .status = 429, .headers = HTTP_RETRY_AFTER, .body = HTTP_BODY_JSON, .reveal = HTTP_REVEAL_NOBODY,
+        { .status = 429,
+          .headers = HTTP_RETRY_AFTER,
+          .body = HTTP_BODY_JSON,
+          .reveal = HTTP_REVEAL_NOBODY,
           .json = DROSSEL_TEXT("{\"wait\":${retry_after},\"limit\":\"${limit}\"}") },
         { .status = 429, .headers = HTTP_RETRY_AFTER, .date = true, .body = HTTP_BODY_TEXT },
     };
     unsigned kept = 0;
     srand(5);
     for (int i = 0; i < 100000; i++) {
-        struct drossel_decision decision = { .verdict = DROSSEL_REFUSE, .status = 429, .limit_name = i % 2 ? "a" : "b",
-                                             .signed_in = rand() % 2, .untrusted = rand() % 50 == 0, .blocked = rand() % 3 == 0,
+        struct drossel_decision decision = { .verdict = DROSSEL_REFUSE,
+                                             .status = 429,
+                                             .limit_name = i % 2 ? "a" : "b",
+                                             .signed_in = rand() % 2,
+                                             .untrusted = rand() % 50 == 0,
+                                             .blocked = rand() % 3 == 0,
                                              .wait_ns = (uint64_t)(rand() % 40) * SECOND / 2,
-                                             .subject_hash = (uint64_t)(rand() % 8), .quota_count = 1 };
+                                             .subject_hash = (uint64_t)(rand() % 8),
+                                             .quota_count = 1 };
         decision.quota[0] = (struct drossel_quota){ decision.limit_name, 5, 60 * SECOND, 0, decision.wait_ns, true };
         if (rand() % 20 == 0)
             decision.wait_ns = DROSSEL_NEVER;
-        struct http_answer_request request = { .accept = accepts[rand() % 6], .head = rand() % 9 == 0,
+        struct http_answer_request request = { .accept = accepts[rand() % 6],
+                                               .head = rand() % 9 == 0,
                                                .unix_now_s = NOW + (uint64_t)(i / 1000) };
         const struct http_answer_rules *chosen = &rules[rand() % 4];
         http_answer_format(chosen, &decision, &request, &made);

@@ -33,8 +33,9 @@ static struct drossel *open_policy(const char *text)
 static struct drossel_decision ask(struct drossel *limiter, const char *address, const char *account, uint64_t now_ns,
                                    uint64_t arrived_ns)
 {
-    struct drossel_request request = { .now_ns = now_ns, .arrived_ns = arrived_ns, .method = DROSSEL_TEXT("POST"),
-                                       .path = DROSSEL_TEXT("/login") };
+    struct drossel_request request = {
+        .now_ns = now_ns, .arrived_ns = arrived_ns, .method = DROSSEL_TEXT("POST"), .path = DROSSEL_TEXT("/login")
+    };
     struct drossel_decision decision;
     assert_int_equal(drossel_address_parse(address, strlen(address), &request.address), DROSSEL_OK);
     if (account != NULL)
@@ -43,12 +44,14 @@ static struct drossel_decision ask(struct drossel *limiter, const char *address,
     return decision;
 }
 
-static void settle(struct drossel *limiter, const struct drossel_decision *decision, enum drossel_outcome outcome, uint64_t now_ns)
+static void settle(struct drossel *limiter, const struct drossel_decision *decision, enum drossel_outcome outcome,
+                   uint64_t now_ns)
 {
     assert_int_equal(drossel_settle(limiter, &decision->ticket, outcome, now_ns), DROSSEL_OK);
 }
 
-static const char by_address[] = "version: 1\nlimits:\n  login: { by: address, allow: 5 failures per 20s, block: 60s }\n";
+static const char by_address[] =
+    "version: 1\nlimits:\n  login: { by: address, allow: 5 failures per 20s, block: 60s }\n";
 
 /* P4 */
 static void a_hundred_parallel_guesses_get_five_through(void **state)
@@ -121,7 +124,7 @@ static void settling_twice_and_from_a_copy_is_harmless(void **state)
     for (int i = 0; i < 3; i++)
         settle(limiter, &copy, DROSSEL_SUCCESS, NOW + 2);
     struct drossel_decision decision = ask(limiter, "203.0.113.7", NULL, NOW + 3, 0);
-    assert_int_equal(decision.remaining, 1);     /* three failures and this one */
+    assert_int_equal(decision.remaining, 1); /* three failures and this one */
     drossel_close(limiter);
 }
 
@@ -155,10 +158,10 @@ static void success_clears_the_account_and_never_the_address(void **state)
     settle(limiter, &own, DROSSEL_SUCCESS, NOW + 1);
     struct drossel_decision decision = ask(limiter, "203.0.113.7", "victim@a.example", NOW + 2, 0);
     assert_int_equal(decision.verdict, DROSSEL_ALLOW);
-    assert_int_equal(decision.remaining, 0);             /* the victim's pair: its own success washed nothing */
+    assert_int_equal(decision.remaining, 0); /* the victim's pair: its own success washed nothing */
     settle(limiter, &decision, DROSSEL_SUCCESS, NOW + 3);
     decision = ask(limiter, "203.0.113.7", "victim@a.example", NOW + 4, 0);
-    assert_int_equal(decision.remaining, 4);             /* cleared */
+    assert_int_equal(decision.remaining, 4); /* cleared */
     assert_string_equal(decision.limit_name, "pair");
     for (uint32_t i = 0; i < decision.quota_count; i++)
         if (strcmp(decision.quota[i].name, "address") == 0)
@@ -166,11 +169,16 @@ static void success_clears_the_account_and_never_the_address(void **state)
     drossel_close(limiter);
 }
 
-static struct drossel_decision ask_all(struct drossel *limiter, const char *const *accounts, size_t count, bool unreadable)
+static struct drossel_decision ask_all(struct drossel *limiter, const char *const *accounts, size_t count,
+                                       bool unreadable)
 {
     struct drossel_text texts[20];
-    struct drossel_request request = { .now_ns = NOW, .method = DROSSEL_TEXT("POST"), .path = DROSSEL_TEXT("/login"),
-                                       .accounts = texts, .account_count = count, .is_account_unreadable = unreadable };
+    struct drossel_request request = { .now_ns = NOW,
+                                       .method = DROSSEL_TEXT("POST"),
+                                       .path = DROSSEL_TEXT("/login"),
+                                       .accounts = texts,
+                                       .account_count = count,
+                                       .is_account_unreadable = unreadable };
     struct drossel_decision decision;
     for (size_t i = 0; i < count; i++)
         texts[i] = (struct drossel_text){ accounts[i], strlen(accounts[i]) };
@@ -185,7 +193,8 @@ static const char by_body[] = "version: 1\nclient: { account_from: [form.email, 
 static void spellings_that_log_in_to_one_account_are_one_key(void **state)
 {
     (void)state;
-    static const char *const spellings[] = { "bob@a.example", " Bob@A.Example ", "BOB@a.example.", "\xef\xbc\xa2ob@a.example", "bob@a.example" };
+    static const char *const spellings[] = { "bob@a.example", " Bob@A.Example ", "BOB@a.example.",
+                                             "\xef\xbc\xa2ob@a.example", "bob@a.example" };
     struct drossel *limiter = open_policy(by_body);
     for (size_t i = 0; i < 5; i++) {
         struct drossel_decision decision = ask_all(limiter, &spellings[i], 1, false);
@@ -206,7 +215,7 @@ static void every_account_of_a_body_is_charged_once_and_none_is_cleared(void **s
     settle(limiter, &decision, DROSSEL_FAILURE, NOW);
     decision = ask_all(limiter, names, 5, false);
     assert_int_equal(decision.remaining, 3);
-    settle(limiter, &decision, DROSSEL_SUCCESS, NOW);    /* gives its own charges back, and clears nobody's */
+    settle(limiter, &decision, DROSSEL_SUCCESS, NOW); /* gives its own charges back, and clears nobody's */
     assert_int_equal(ask_all(limiter, &names[0], 1, false).remaining, 3);
     assert_int_equal(ask_all(limiter, &names[2], 1, false).remaining, 3);
     drossel_close(limiter);
@@ -231,8 +240,10 @@ static void unreadable_bodies_of_an_address_share_one_account(void **state)
 static void a_challenge_has_the_benefit_of_the_doubt(void **state)
 {
     (void)state;
-    struct drossel *limiter = open_policy("version: 1\nlimits:\n  spray: { by: site, allow: 2 failures per 60s, action: challenge }\n");
-    struct drossel_decision one = ask(limiter, "203.0.113.1", NULL, NOW, 0), two = ask(limiter, "203.0.113.2", NULL, NOW, 0);
+    struct drossel *limiter =
+        open_policy("version: 1\nlimits:\n  spray: { by: site, allow: 2 failures per 60s, action: challenge }\n");
+    struct drossel_decision one = ask(limiter, "203.0.113.1", NULL, NOW, 0),
+                            two = ask(limiter, "203.0.113.2", NULL, NOW, 0);
     assert_int_equal(ask(limiter, "203.0.113.3", NULL, NOW, 0).verdict, DROSSEL_ALLOW);
     settle(limiter, &one, DROSSEL_FAILURE, NOW + 1);
     settle(limiter, &two, DROSSEL_FAILURE, NOW + 1);
@@ -244,7 +255,8 @@ static void outcomes_are_told_by_status_or_by_a_header(void **state)
 {
     (void)state;
     struct drossel *limiter = open_policy(by_address);
-    const int failures[] = { 400, 401, 403, 422 }, successes[] = { 200, 201, 204, 302, 303 }, others[] = { 0, 301, 404, 429, 500, 9999 };
+    const int failures[] = { 400, 401, 403, 422 }, successes[] = { 200, 201, 204, 302, 303 },
+              others[] = { 0, 301, 404, 429, 500, 9999 };
     for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++)
         assert_int_equal(drossel_outcome_of(limiter, failures[i], NULL, 0), DROSSEL_FAILURE);
     for (size_t i = 0; i < sizeof successes / sizeof successes[0]; i++)

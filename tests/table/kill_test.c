@@ -15,17 +15,17 @@
 #include <time.h>
 
 #define LIMIT 20
-#define STEPS_MAX 20000      /* an update has about a thousand instructions, an insertion five times as many ... */
-#define INSERTION_KILLS 300   /* ... over which so many kills are spread */
+#define STEPS_MAX 20000     /* an update has about a thousand instructions, an insertion five times as many ... */
+#define INSERTION_KILLS 300 /* ... over which so many kills are spread */
 
 static struct table *table;
 static uint16_t limit;
 /* Shared with the children. */
 static volatile struct {
-    uint64_t rounds;     /* of the others */
-    uint64_t complete;   /* the stepped writer has come to its end */
-    uint64_t now_ns;     /* one clock for all */
-} *progress;
+    uint64_t rounds;   /* of the others */
+    uint64_t complete; /* the stepped writer has come to its end */
+    uint64_t now_ns;   /* one clock for all */
+} * progress;
 
 static uint64_t clock_ms(void)
 {
@@ -47,7 +47,7 @@ static pid_t start_other(uint64_t shared_key)
             charge_one(table, key_of(shared_key), limit, progress->now_ns, NULL);
         progress->rounds = n;
         if (n % 256 == 0)
-            usleep(100);     /* the single-stepped one needs a processor as well */
+            usleep(100); /* the single-stepped one needs a processor as well */
     }
 }
 
@@ -71,7 +71,7 @@ static unsigned kill_after(struct table_key key, uint64_t now_ns, unsigned steps
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     if (!WIFSTOPPED(status))
-        skip();                          /* not allowed to trace here */
+        skip(); /* not allowed to trace here */
     unsigned done = 0;
     while (done < steps && progress->complete == 0) {
         if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) != 0 || waitpid(child, &status, 0) != child)
@@ -132,7 +132,7 @@ static void an_update_killed_at_each_instruction_harms_one_key_at_most(void **st
     progress->now_ns = NOW;
     pid_t other = start_other(1);
     for (unsigned steps = 1; steps <= length; steps++) {
-        uint64_t now_ns = NOW + steps * 11 * SECOND;     /* the window before has passed */
+        uint64_t now_ns = NOW + steps * 11 * SECOND; /* the window before has passed */
         progress->now_ns = now_ns;
         for (int i = 0; i < 5; i++)
             charge_one(table, key_of(1), limit, now_ns, NULL);
@@ -141,7 +141,7 @@ static void an_update_killed_at_each_instruction_harms_one_key_at_most(void **st
     }
     uint64_t seen = progress->rounds;
     while (progress->rounds == seen)
-        usleep(100);                     /* the other one goes on */
+        usleep(100); /* the other one goes on */
     kill(other, SIGKILL);
     waitpid(other, NULL, 0);
     assert_null(table_validate(table, progress->now_ns));
@@ -149,7 +149,7 @@ static void an_update_killed_at_each_instruction_harms_one_key_at_most(void **st
     assert_true(charge_one(table, key_of(2), limit, NOW, &verdict));
     assert_int_equal(verdict.used, 8);
     print_message("# %u kills during an update, longest wait %u ms\n", length, (unsigned)slowest_ms);
-    assert_in_range(slowest_ms, 0, 1000);    /* a guard that is never taken over would hang here for good */
+    assert_in_range(slowest_ms, 0, 1000); /* a guard that is never taken over would hang here for good */
 }
 
 static void an_insertion_killed_at_any_instruction_harms_one_key_at_most(void **state)

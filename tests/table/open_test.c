@@ -138,8 +138,12 @@ static void another_version_is_told(void **state)
 static void a_damaged_header_is_told(void **state)
 {
     (void)state;
-    const struct { uint64_t keys; const char *name; } cases[] = {
-        { 0, "zero" }, { 63, "few" }, { 1025, "odd" }, { UINT64_MAX, "max" }, { UINT64_C(1) << 33, "many" }, { 2048, "other" },
+    const struct {
+        uint64_t keys;
+        const char *name;
+    } cases[] = {
+        { 0, "zero" },     { 63, "few" }, { 1025, "odd" }, { UINT64_MAX, "max" }, { UINT64_C(1) << 33, "many" },
+        { 2048, "other" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *path = path_in(cases[i].name);
@@ -217,7 +221,7 @@ static void a_full_file_system_is_told_and_leaves_nothing(void **state)
 {
     (void)state;
     struct table_options options = options_for(path_in("huge"));
-    options.keys = TABLE_KEYS_MAX;       /* 256 GiB: more than the file system has */
+    options.keys = TABLE_KEYS_MAX; /* 256 GiB: more than the file system has */
     expect_error(&options, "no room");
     assert_int_equal(access(options.path, F_OK), -1);
 }
@@ -235,7 +239,7 @@ static void no_permission_is_told(void **state)
         if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
             _exit(2);
         if (geteuid() == getuid() && chmod(options.path, 0) == 0)
-            (void)0;     /* not root: take our own permission away */
+            (void)0; /* not root: take our own permission away */
         bool told = table_open(&options, error, sizeof error) == NULL && strstr(error, "no permission") != NULL &&
                     strstr(error, "belongs to user") != NULL;
         _exit(told ? 0 : 1);

@@ -65,15 +65,15 @@ static void of_eight_neighbours_the_one_whose_loss_changes_least_goes(void **sta
     (void)state;
     struct table *table = open_private_table(64);
     uint16_t limit = page_limit(table);
-    use(table, neighbour(5, 0), limit, 11, NOW);             /* blocked for 600 s */
-    use(table, neighbour(5, 1), limit, 10, NOW);             /* at its limit */
-    use(table, neighbour(5, 2), limit, 3, NOW - 20 * SECOND);    /* expired */
+    use(table, neighbour(5, 0), limit, 11, NOW);              /* blocked for 600 s */
+    use(table, neighbour(5, 1), limit, 10, NOW);              /* at its limit */
+    use(table, neighbour(5, 2), limit, 3, NOW - 20 * SECOND); /* expired */
     for (uint64_t n = 3; n < 8; n++)
         use(table, neighbour(5, n), limit, (unsigned)n, NOW);
-    use(table, neighbour(5, 8), limit, 9, NOW);              /* the expired one goes */
+    use(table, neighbour(5, 8), limit, 9, NOW); /* the expired one goes */
     assert_int_equal(used(table, neighbour(5, 2), NOW), 0);
     assert_int_equal(used(table, neighbour(5, 3), NOW), 3);
-    use(table, neighbour(5, 9), limit, 9, NOW);              /* then the one closest to a full quota */
+    use(table, neighbour(5, 9), limit, 9, NOW); /* then the one closest to a full quota */
     assert_int_equal(used(table, neighbour(5, 3), NOW), 0);
     assert_int_equal(used(table, neighbour(5, 4), NOW), 4);
     struct table_counts counts;
@@ -214,7 +214,8 @@ static void a_changed_number_keeps_what_was_counted(void **state)
 {
     (void)state;
     struct table *table = open_private_table(64);
-    struct engine_spec ten = { .count = 10, .period_ns = 10 * SECOND }, twelve = { .count = 12, .period_ns = 10 * SECOND };
+    struct engine_spec ten = { .count = 10, .period_ns = 10 * SECOND },
+                       twelve = { .count = 12, .period_ns = 10 * SECOND };
     uint16_t before = register_limit(table, "page", ten), after = register_limit(table, "page", twelve);
     assert_int_not_equal(before, after);
     use(table, key_of(1), before, 10, NOW);
@@ -238,7 +239,7 @@ static void a_full_registry_is_told_by_minus_one(void **state)
     assert_int_equal(index, -1);
     assert_int_equal(table_limit_count(table), TABLE_LIMITS_MAX);
     limit.seed = 1;
-    assert_true(table_limit_register(table, &limit) > 0);    /* a known one is still found */
+    assert_true(table_limit_register(table, &limit) > 0); /* a known one is still found */
     table_close(table);
 }
 
