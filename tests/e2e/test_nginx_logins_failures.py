@@ -326,6 +326,20 @@ def test_held_requests_outlive_a_reload(site, application):
     assert [post(server).status for _ in range(2)] == [401, 429]
 
 
+def test_answers_are_looked_at_by_workers_that_are_started_after_a_reload_has_failed(site, application):
+    server = site(ADDRESS % (2, ""))
+    server.write_policy("limits: { page: { by: address, allow: 1000 per 1s } }\n")
+    server.write_config(server=f"location / {{ proxy_pass http://127.0.0.1:{application.port}; }} listen 192.0.2.1:1;")
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.lines("192.0.2.1:1 failed"), "the reload fails", 15)
+    before = server.workers()
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: server.workers() and not server.workers() & before, "a new worker")
+    assert [post(server, 200).status for _ in range(5)] == [200] * 5
+    assert [post(server).status for _ in range(3)] == [401, 401, 429]
+
+
 # ---- challenges ----
 
 def test_a_challenge_goes_through_marked_or_is_sent_elsewhere(site, application):
