@@ -11,9 +11,7 @@
  * that a charge moves no bits of older stamps: closing one shifts the log by stamp_bits.  The code is unambiguous because
  * every charge first drops what has left the window, and 2^age_bits quanta are longer than the window.
  *
- * Why not 16 time slices of T/16, as one would: an evenly sending client needs a whole slice of slack beyond its window,
- * and so 1/16 of N as well, but a burst of N at once, then silence, would be misjudged at every N > 1, and small N could
- * not be exact.  Slices of charges adapt to what came.
+ * Not 16 time slices of T/16: they need as much slack, misjudge a burst at every N > 1, and small N would not be exact.
  *
  * Limits whose charges may be given back (ENGINE_REFUNDABLE) and with chunk > 1 keep a count in each stamp, 0 to 2 chunk;
  * where refunds have thinned the stamps out, two neighbours with at most 2 chunk between them are merged.
@@ -23,7 +21,6 @@
 #define STAMPS_MAX 30
 #define LIVE_SHIFT 59 /* number of closed stamps, in the top 5 bits of log[3] */
 #define LIVE_MASK (UINT64_C(31) << LIVE_SHIFT)
-
 #define KEPT_CLOSED 31 /* in a verdict's `kept`: closed stamps in the window ... */
 #define KEPT_OPEN 128  /* ... and whether the open one is */
 
@@ -414,8 +411,7 @@ void sliding_count_refused(struct engine_state *state, const struct engine_limit
     sliding_charge_at(state, limit, limit->spec.count - window.charges, at_ns);
 }
 
-/* Takes up to `cost` out of the closed stamps that are not before `place`, oldest first. A stamp that keeps no count can
- * only go as a whole: `stuck` is set when one would have to be divided. */
+/* Takes up to `cost` out of the closed stamps not before `place`, oldest first; `stuck` if a stamp without count would be cut. */
 static uint64_t take_from_closed(struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
                                  uint64_t place, bool *stuck)
 {
@@ -427,8 +423,7 @@ static uint64_t take_from_closed(struct engine_state *state, const struct engine
             continue;
         uint64_t part = engine_min(cost - back, stamps.charges[i]);
         *stuck = count_bits(limit) == 0 && part < limit->chunk;
-        if (*stuck)
-            continue;
+        part = *stuck ? 0 : part;
         stamps.charges[i] -= part;
         back += part;
     }
@@ -458,8 +453,7 @@ uint64_t sliding_refund(struct engine_state *state, const struct engine_limit *l
     if (engine_add(mark, limit->spec.period_ns) <= at_ns || mark > state->time_ns)
         return 0;
     struct window window = window_at(state, limit, at_ns);
-    closed_count_set(state, window.closed);
-    state->tally = (uint32_t)window.open;
+    keep(state, window.closed, window.open);
     uint64_t place = grid_of(limit, mark), back = 0;
     bool stuck = false;
     if (place == grid_of(limit, state->time_ns)) /* the open stamp goes with the closed ones of its place */
