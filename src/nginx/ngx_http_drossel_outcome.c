@@ -65,23 +65,15 @@ ngx_module_t  ngx_http_drossel_outcome_module = {
 static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
 
 
-/* Without limits that count failures no answer is of interest. */
+/*
+ * In any case, though without limits that count failures no answer is of interest:
+ * a configuration that fails to load has replaced the list of filters all the
+ * same, and a worker that is started after that works by the old policy with it.
+ */
 
 static ngx_int_t
 ngx_http_drossel_outcome_init(ngx_conf_t *cf)
 {
-    ngx_http_drossel_main_conf_t  *mcf;
-
-    mcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_drossel_module);
-
-    if (mcf->policy == NULL
-        || (!mcf->policy->has_failures
-            && mcf->policy->failure.header.size == 0
-            && mcf->policy->success.header.size == 0))
-    {
-        return NGX_OK;
-    }
-
     ngx_http_next_header_filter = ngx_http_top_header_filter;
     ngx_http_top_header_filter = ngx_http_drossel_header_filter;
 
@@ -174,8 +166,10 @@ ngx_http_drossel_header_filter(ngx_http_request_t *r)
 
     mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
 
-    ngx_http_drossel_hide(r, &mcf->policy->failure.header);
-    ngx_http_drossel_hide(r, &mcf->policy->success.header);
+    if (mcf->policy) {
+        ngx_http_drossel_hide(r, &mcf->policy->failure.header);
+        ngx_http_drossel_hide(r, &mcf->policy->success.header);
+    }
 
     return ngx_http_next_header_filter(r);
 }

@@ -263,3 +263,18 @@ def test_only_bodies_that_a_limit_needs_are_read(site, application):
         seen += upstream.recv(4096)
     for end in (client, upstream, listener):
         end.close()
+
+
+# ---- nothing is told ----
+
+@pytest.mark.parametrize("secret", [False, True], ids=["without a secret", "with a secret"])
+def test_neither_log_nor_table_has_an_account_in_the_clear(nginx, application, secret):
+    text = ("secret_file: secret\n" if secret else "") + policy(allow=1, more=", block: 1h")
+    server = nginx(text, run=False, server=f"location / {{ proxy_pass http://127.0.0.1:{application.port}; }}")
+    (server.folder / "secret").write_bytes(b"0123456789abcdef")
+    (server.folder / "secret").chmod(0o600)
+    server.start()
+    assert [post(server, b"email=Quite.Unusual@a.example") for _ in range(3)] == [401, 429, 429]
+    assert server.lines("REFUSED limit=login key=#")
+    told = server.error_log().encode() + (server.folder / "table").read_bytes() + (server.folder / "access.log").read_bytes()
+    assert b"unusual" not in told.lower()

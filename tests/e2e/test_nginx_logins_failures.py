@@ -1,14 +1,14 @@
 """Failures are counted by the application's answers: charged on arrival, held while open, settled once."""
-import http.client
 import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
 
-from conftest import fetch, wait_until
+from conftest import wait_until
 from login_application import Application, at_once
 
 ADDRESS = "limits: { login: { by: address, allow: %s failures per 1h%s } }\n"
@@ -121,6 +121,20 @@ def test_an_error_page_of_nginx_with_a_status_of_success_is_none(nginx):
     assert server.statuses(4) == [200, 200, 429, 429]
 
 
+def test_a_login_page_in_place_of_a_refused_auth_request_is_no_success(site, application):
+    server = site(ADDRESS % (2, ", reset_on: success"), location="auth_request /auth; error_page 401 = @sign_in;",
+                  server="location = /auth { internal; proxy_pass http://127.0.0.1:APPLICATION; } "
+                         "location @sign_in { return 302 /sign-in; }")
+    assert [post(server).status for _ in range(4)] == [302, 302, 429, 429]
+
+
+def test_of_several_upstreams_the_last_one_asked_counts(nginx, application):
+    server = nginx(ADDRESS % (2, ""), http="upstream two { server 127.0.0.1:1; server 127.0.0.1:%d backup; }" % application.port,
+                   server="location / { proxy_pass http://two; proxy_next_upstream error non_idempotent; }")
+    assert [post(server, 200).status for _ in range(5)] == [200] * 5
+    assert [post(server).status for _ in range(3)] == [401, 401, 429]
+
+
 # ---- no answer of the application ----
 
 def test_the_charge_stays_when_the_application_dies_or_cannot_be_reached(site, nginx):
@@ -209,7 +223,7 @@ def test_people_with_the_right_password_behind_one_address_are_never_refused(sit
 
 
 def test_a_held_request_goes_on_as_soon_as_others_are_settled(site, application):
-    server = site(ADDRESS % (1, ", hold: 30s") + "", workers=2)
+    server = site(ADDRESS % (1, ", hold: 30s"), workers=2)
     application.pause = 0.3
     start = time.monotonic()
     assert at_once(2, lambda _: post(server, 200).status) == [200, 200]
@@ -219,7 +233,6 @@ def test_a_held_request_goes_on_as_soon_as_others_are_settled(site, application)
 
 
 def test_held_requests_are_decided_when_the_hold_is_over(site, application):
-    import threading
     application.gate = threading.Event()
     server = site(ADDRESS % (1, ", hold: 400ms"), workers=2)
     client = socket.create_connection(("127.0.0.1", server.port))
@@ -242,7 +255,6 @@ def test_nothing_hangs_when_the_application_dies_while_requests_are_held(site, a
 
 
 def test_a_client_that_leaves_while_it_is_held_takes_nothing_with_it(site, application):
-    import threading
     application.gate = threading.Event()
     server = site(ADDRESS % (1, ", hold: 20s"))
     request = b"POST /login HTTP/1.1\r\nHost: a\r\nX-Status: 200\r\nContent-Length: 0\r\n\r\n"
@@ -264,7 +276,6 @@ def test_a_client_that_leaves_while_it_is_held_takes_nothing_with_it(site, appli
 
 
 def test_the_worker_serves_others_while_requests_are_held(site, application):
-    import threading
     application.gate = threading.Event()
     server = site("exempt: { paths: [/file.txt] }\n" + ADDRESS % (1, ", hold: 20s"),
                   server="location = /file.txt { }")
@@ -278,6 +289,55 @@ def test_the_worker_serves_others_while_requests_are_held(site, application):
         client.settimeout(20)
         assert client.recv(100).startswith(b"HTTP/1.1 200")
         client.close()
+
+
+def test_a_stream_of_http2_that_is_reset_while_it_is_held_takes_nothing_with_it(site, application):
+    application.gate = threading.Event()
+    server = site(ADDRESS % (1, ", hold: 20s"), listen="http2")
+    curl = ["curl", "-s", "--http2-prior-knowledge", "-d", "a=b", "-H", "X-Status: 200", "-o", "/dev/null", "-w", "%{http_code}"]
+    first = subprocess.Popen([*curl, f"http://127.0.0.1:{server.port}/login"], stdout=subprocess.PIPE, text=True)
+    wait_until(lambda: application.arrived, "the request at the application")
+    for _ in range(3):
+        assert subprocess.run([*curl, "-m", "0.2", f"http://127.0.0.1:{server.port}/login"], capture_output=True, text=True,
+                              timeout=20).returncode == 28
+    server.access_log(3)
+    application.gate.set()
+    assert first.communicate(timeout=20)[0] == "200"
+    assert len(application.arrived) == 1
+    assert not server.lines("alert")
+
+
+def test_held_requests_outlive_a_reload(site, application):
+    application.gate = threading.Event()
+    server = site(ADDRESS % (1, ", hold: 20s"))
+    clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(4)]
+    for client in clients:
+        client.settimeout(20)
+        client.sendall(b"POST /login HTTP/1.1\r\nHost: a\r\nX-Status: 200\r\nContent-Length: 0\r\n\r\n")
+    wait_until(lambda: application.arrived, "the request at the application")
+    before = server.workers()
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.workers() - before, "a new worker")
+    assert len(application.arrived) == 1
+    application.gate.set()
+    for client in clients:
+        assert client.recv(100).startswith(b"HTTP/1.1 200")
+        client.close()
+    assert [post(server).status for _ in range(2)] == [401, 429]
+
+
+def test_answers_are_looked_at_by_workers_that_are_started_after_a_reload_has_failed(site, application):
+    server = site(ADDRESS % (2, ""))
+    server.write_policy("limits: { page: { by: address, allow: 1000 per 1s } }\n")
+    server.write_config(server=f"location / {{ proxy_pass http://127.0.0.1:{application.port}; }} listen 192.0.2.1:1;")
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.lines("192.0.2.1:1 failed"), "the reload fails", 15)
+    before = server.workers()
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: server.workers() and not server.workers() & before, "a new worker")
+    assert [post(server, 200).status for _ in range(5)] == [200] * 5
+    assert [post(server).status for _ in range(3)] == [401, 401, 429]
 
 
 # ---- challenges ----

@@ -11,7 +11,7 @@ import urllib.parse
 
 import pytest
 
-from conftest import Nginx, fetch, free_port, listens, wait_until
+from conftest import Nginx, free_port, listens, wait_until
 from login_application import at_once
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "php-login"
