@@ -10,6 +10,9 @@
 
 #define ENGINE_TALLY_MAX UINT32_C(0xffffff) /* 24 bits of a slot */
 
+/* Out of line, so that what each decision does saves no registers for it and is small enough to be inlined. */
+#define SELDOM __attribute__((noinline, cold))
+
 static inline uint64_t engine_add(uint64_t a, uint64_t b) /* saturates */
 {
     uint64_t sum = a + b;

@@ -125,8 +125,8 @@ bool engine_settle_clock(struct engine_state *state, const struct engine_limit *
 
 /* ---- judging and charging ---- */
 
-static void judge_by_algorithm(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
-                               uint64_t now_ns, struct engine_verdict *verdict)
+static inline void judge_by_algorithm(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
+                                      uint64_t now_ns, struct engine_verdict *verdict)
 {
     switch ((enum engine_algorithm)limit->spec.algorithm) {
     case ENGINE_SLIDING:
@@ -153,8 +153,20 @@ static void add_wait_after_block(const struct engine_state *state, const struct 
     verdict->more_ns = engine_add(verdict->more_ns, then.remaining > 0 ? 0 : then.more_ns);
 }
 
-void engine_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
-                  struct engine_verdict *verdict)
+static __attribute__((noinline)) void judge_blocked(const struct engine_state *state, const struct engine_limit *limit,
+                                                    uint64_t cost, uint64_t now_ns, struct engine_verdict *verdict)
+{
+    verdict->blocked = true;
+    verdict->used = limit->capacity;
+    verdict->wait_ns = verdict->reset_ns = verdict->more_ns = state->block_end_ns - now_ns;
+    if (cost > limit->capacity)
+        verdict->wait_ns = ENGINE_NEVER;
+    else if (state->time_ns > 0)
+        add_wait_after_block(state, limit, cost, verdict);
+}
+
+inline void engine_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
+                         uint64_t now_ns, struct engine_verdict *verdict)
 {
     *verdict = (struct engine_verdict){ 0 };
     if (limit->spec.count == 0) {
@@ -162,27 +174,20 @@ void engine_judge(const struct engine_state *state, const struct engine_limit *l
         return;
     }
     if (is_blocked(state, now_ns)) {
-        verdict->blocked = true;
-        verdict->used = limit->capacity;
-        verdict->wait_ns = verdict->reset_ns = verdict->more_ns = state->block_end_ns - now_ns;
-        if (cost > limit->capacity)
-            verdict->wait_ns = ENGINE_NEVER;
-        else if (state->time_ns > 0)
-            add_wait_after_block(state, limit, cost, verdict);
+        judge_blocked(state, limit, cost, now_ns, verdict);
         return;
     }
-    if (cost <= limit->capacity) {
-        judge_by_algorithm(state, limit, cost, now_ns, verdict);
+    bool is_possible = cost <= limit->capacity;
+    judge_by_algorithm(state, limit, is_possible ? cost : 0, now_ns, verdict);
+    if (is_possible)
         return;
-    }
-    judge_by_algorithm(state, limit, 0, now_ns, verdict);
     verdict->allowed = false;
     verdict->delay_ns = 0;
     verdict->wait_ns = ENGINE_NEVER;
 }
 
-void engine_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
-                   struct engine_verdict *verdict)
+inline void engine_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
+                          struct engine_verdict *verdict)
 {
     if (cost == 0)
         return;
@@ -200,7 +205,7 @@ void engine_charge(struct engine_state *state, const struct engine_limit *limit,
     }
 }
 
-bool engine_exceed_writes(const struct engine_limit *limit, const struct engine_verdict *verdict)
+inline bool engine_exceed_writes(const struct engine_limit *limit, const struct engine_verdict *verdict)
 {
     if (verdict->allowed || verdict->wait_ns == ENGINE_NEVER)
         return false;
@@ -231,7 +236,8 @@ static void start_block(struct engine_state *state, const struct engine_limit *l
     counter_clear(state);
 }
 
-static void count_refused(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns)
+SELDOM static void count_refused(struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
+                                 uint64_t now_ns)
 {
     switch ((enum engine_algorithm)limit->spec.algorithm) {
     case ENGINE_SLIDING:
@@ -369,8 +375,8 @@ static bool counts_alike(const struct engine_spec *a, const struct engine_spec *
            a->burst == b->burst && (a->flags & counter_flags) == (b->flags & counter_flags);
 }
 
-static void convert_counter(const struct engine_state *state, const struct engine_limit *from,
-                            struct engine_state *fresh, const struct engine_limit *to, uint64_t now_ns)
+SELDOM static void convert_counter(const struct engine_state *state, const struct engine_limit *from,
+                                   struct engine_state *fresh, const struct engine_limit *to, uint64_t now_ns)
 {
     struct engine_verdict verdict = { 0 };
     judge_by_algorithm(state, from, 0, now_ns, &verdict);

@@ -17,90 +17,10 @@
  * where refunds have thinned the stamps out, two neighbours with at most 2 chunk between them are merged.
  */
 #include "engine/algorithm.h"
+#include "engine/stamps.h"
 
-#define STAMPS_MAX 30
-#define LIVE_SHIFT 59 /* number of closed stamps, in the top 5 bits of log[3] */
-#define LIVE_MASK (UINT64_C(31) << LIVE_SHIFT)
 #define KEPT_CLOSED 31 /* in a verdict's `kept`: closed stamps in the window ... */
 #define KEPT_OPEN 128  /* ... and whether the open one is */
-
-/* Never more than fit: who reads a slot without its guard may meet the words of another limit. */
-static unsigned closed_count(const struct engine_state *state, const struct engine_limit *limit)
-{
-    return (unsigned)engine_min(state->log[3] >> LIVE_SHIFT, limit->stamps);
-}
-
-static void closed_count_set(struct engine_state *state, unsigned count)
-{
-    state->log[3] = (state->log[3] & ~LIVE_MASK) | (uint64_t)count << LIVE_SHIFT;
-}
-
-static uint64_t low_bits(unsigned bits)
-{
-    return (UINT64_C(1) << bits) - 1;
-}
-
-static unsigned count_bits(const struct engine_limit *limit)
-{
-    return (unsigned)limit->stamp_bits - limit->age_bits;
-}
-
-/* The `place`th closed stamp, 0 the newest, as it is packed. */
-static uint64_t code_at(const struct engine_state *state, const struct engine_limit *limit, unsigned place)
-{
-    unsigned bit = place * limit->stamp_bits;
-    unsigned word = bit / 64, shift = bit % 64;
-    uint64_t value = state->log[word] >> shift;
-    if (shift + limit->stamp_bits > 64)
-        value |= state->log[word + 1] << (64 - shift);
-    return value & low_bits(limit->stamp_bits);
-}
-
-static uint64_t grid_of(const struct engine_limit *limit, uint64_t time_ns)
-{
-    if (limit->quantum_ns == 1)
-        return time_ns;
-    return time_ns / limit->quantum_ns + (time_ns % limit->quantum_ns != 0);
-}
-
-static uint64_t count_of(const struct engine_limit *limit, uint64_t code)
-{
-    unsigned bits = count_bits(limit);
-    return bits == 0 ? limit->chunk : code & low_bits(bits);
-}
-
-/* Grid place of a stamp; `newest` is that of time_ns, to which all codes are relative. */
-static uint64_t place_on_grid(const struct engine_limit *limit, uint64_t code, uint64_t newest)
-{
-    uint64_t behind = (newest - (code >> count_bits(limit))) & low_bits(limit->age_bits);
-    return engine_minus(newest, behind);
-}
-
-static uint64_t expiry_of(const struct engine_limit *limit, uint64_t place)
-{
-    uint64_t time_ns;
-    if (__builtin_mul_overflow(place, limit->quantum_ns, &time_ns)) /* rounded up beyond the end of the clock */
-        return UINT64_MAX;
-    return engine_add(time_ns, limit->spec.period_ns);
-}
-
-/* Shifts the log up by one stamp and puts a new one in front. The oldest falls off when all places are taken. */
-static void push(struct engine_state *state, const struct engine_limit *limit, uint64_t place, uint64_t count)
-{
-    unsigned bits = limit->stamp_bits;
-    if (limit->stamps == 0)
-        return;
-    unsigned closed = closed_count(state, limit);
-    uint64_t code = place & low_bits(limit->age_bits);
-    if (count_bits(limit) > 0)
-        code = code << count_bits(limit) | engine_min(count, low_bits(count_bits(limit)));
-    uint64_t *log = state->log;
-    log[3] = log[3] << bits | log[2] >> (64 - bits);
-    log[2] = log[2] << bits | log[1] >> (64 - bits);
-    log[1] = log[1] << bits | log[0] >> (64 - bits);
-    log[0] = log[0] << bits | code;
-    closed_count_set(state, closed < limit->stamps ? closed + 1 : limit->stamps);
-}
 
 /* ---- stamps unpacked, for what happens seldom ---- */
 
@@ -132,7 +52,7 @@ static void pack(struct engine_state *state, const struct engine_limit *limit, c
 /* Closes the open stamp where all places are taken, because refunds have thinned the stamps out: the neighbours with the
  * least between them, the open one included, become one with the time of the later.  While fewer than N charges are
  * there, some pair has less than 2 chunk: of an even number of stamps pair them all off, of an odd one those closed. */
-static void close_merging(struct engine_state *state, const struct engine_limit *limit)
+SELDOM static void close_merging(struct engine_state *state, const struct engine_limit *limit)
 {
     struct stamps closed, all;
     unpack(state, limit, &closed);
@@ -168,26 +88,24 @@ struct window {
     uint64_t open;            /* charges of the open stamp in it */
     uint64_t charges;         /* in all */
     uint64_t newest;          /* grid place of time_ns; 0 without closed stamps */
+    bool shares;              /* the newest closed stamp has that place, too */
     uint64_t first_expiry_ns; /* when the oldest stamp in it leaves it; 0 if there is none */
     uint64_t open_expiry_ns;  /* when the open one does */
 };
 
-/* The open stamp is exact, unless a closed one shares its place on the grid: then it goes with that one, so that what came
- * first also leaves first. */
-static uint64_t open_expiry(const struct engine_state *state, const struct engine_limit *limit, uint64_t newest)
-{
-    if (closed_count(state, limit) > 0 &&
-        code_at(state, limit, 0) >> count_bits(limit) == (newest & low_bits(limit->age_bits)))
-        return expiry_of(limit, newest);
-    return engine_add(state->time_ns, limit->spec.period_ns);
-}
-
-static struct window window_at(const struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+static inline struct window window_at(const struct engine_state *state, const struct engine_limit *limit,
+                                      uint64_t now_ns)
 {
     struct window window = { .closed = closed_count(state, limit) };
-    if (window.closed > 0)
+    window.open_expiry_ns = engine_add(state->time_ns, limit->spec.period_ns);
+    if (window.closed > 0) {
         window.newest = grid_of(limit, state->time_ns);
-    window.open_expiry_ns = open_expiry(state, limit, window.newest);
+        window.shares = code_at(state, limit, 0) >> count_bits(limit) == (window.newest & low_bits(limit->age_bits));
+    }
+    /* The open stamp is exact, unless a closed one shares its place on the grid: then it goes with that one, so that what
+     * came first also leaves first. */
+    if (window.shares)
+        window.open_expiry_ns = expiry_of(limit, window.newest);
     window.open = window.open_expiry_ns > now_ns ? state->tally : 0;
     while (window.closed > 0) { /* oldest first: the first one in the window ends the search */
         uint64_t place = place_on_grid(limit, code_at(state, limit, window.closed - 1), window.newest);
@@ -297,6 +215,11 @@ void sliding_charge_at(struct engine_state *state, const struct engine_limit *li
     charge_kept(state, limit, cost, at_ns);
 }
 
+static uint8_t kept_of(const struct window *window)
+{
+    return (uint8_t)(window->closed | (window->open > 0 ? KEPT_OPEN : 0));
+}
+
 static bool is_queued(const struct engine_limit *limit)
 {
     return (limit->spec.flags & ENGINE_QUEUE) != 0;
@@ -312,27 +235,36 @@ static void tell_window(const struct engine_state *state, const struct engine_li
     verdict->more_ns = window->charges > 0 ? window->first_expiry_ns : 0;
 }
 
-/* The same, after `cost` was charged to it at `at_ns`. */
-static void tell_charged(const struct engine_state *state, const struct engine_limit *limit,
-                         const struct window *window, struct charge cost, struct engine_verdict *verdict)
+/* The same, after `cost` was charged to it, where that may merge stamps: sees what comes of it. */
+SELDOM static void tell_merged(const struct engine_state *state, const struct engine_limit *limit, struct charge cost,
+                               struct engine_verdict *verdict)
+{
+    struct engine_state after = *state;
+    sliding_charge_at(&after, limit, cost.units, cost.at_ns);
+    struct window then = window_at(&after, limit, cost.at_ns);
+    tell_window(&after, limit, &then, verdict);
+}
+
+/* The same, after `cost` was charged to it. */
+static inline void tell_charged(const struct engine_state *state, const struct engine_limit *limit,
+                                const struct window *window, struct charge cost, struct engine_verdict *verdict)
 {
     bool closes = window->open >= limit->chunk;
     bool spills = (closes ? 0 : window->open) + cost.units > limit->chunk;
-    if (count_bits(limit) > 0 && (closes || spills)) { /* stamps may be merged: see what comes of it */
-        struct engine_state after = *state;
-        sliding_charge_at(&after, limit, cost.units, cost.at_ns);
-        struct window then = window_at(&after, limit, cost.at_ns);
-        tell_window(&after, limit, &then, verdict);
+    if (count_bits(limit) > 0 && (closes || spills)) {
+        tell_merged(state, limit, cost, verdict);
         return;
     }
-    uint64_t at_place = grid_of(limit, cost.at_ns);
-    uint64_t open_place = closes ? grid_of(limit, state->time_ns) : 0;
-    bool shared = spills || (closes && open_place == at_place);
-    if (!shared && !closes && window->closed > 0)
-        shared = place_on_grid(limit, code_at(state, limit, 0), window->newest) == at_place;
+    uint64_t open_place = closes ? grid_of(limit, state->time_ns) : window->newest;
     verdict->used = window->charges + cost.units;
     verdict->remaining = engine_minus(limit->spec.count, verdict->used);
-    verdict->reset_ns = shared ? expiry_of(limit, at_place) : engine_add(cost.at_ns, limit->spec.period_ns);
+    verdict->reset_ns = engine_add(cost.at_ns, limit->spec.period_ns);
+    if (spills || closes ||
+        (window->closed > 0 && window->shares)) { /* perhaps with a closed stamp's place on the grid */
+        uint64_t at_place = grid_of(limit, cost.at_ns);
+        if (spills || open_place == at_place)
+            verdict->reset_ns = expiry_of(limit, at_place);
+    }
     verdict->more_ns = verdict->reset_ns;
     if (window->closed > 0)
         verdict->more_ns = window->first_expiry_ns;
@@ -341,8 +273,8 @@ static void tell_charged(const struct engine_state *state, const struct engine_l
 }
 
 /* So far the times are points; makes them spans from now on, and says what a queue leaves for requests at once. */
-static void tell_spans(const struct engine_limit *limit, uint64_t at_ns, uint64_t now_ns,
-                       struct engine_verdict *verdict)
+static inline void tell_spans(const struct engine_limit *limit, uint64_t at_ns, uint64_t now_ns,
+                              struct engine_verdict *verdict)
 {
     if (is_queued(limit) && at_ns > now_ns) {
         if (verdict->used < limit->spec.count)
@@ -353,8 +285,10 @@ static void tell_spans(const struct engine_limit *limit, uint64_t at_ns, uint64_
     verdict->more_ns = engine_minus(verdict->more_ns, now_ns);
 }
 
-void sliding_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
-                   struct engine_verdict *verdict)
+/* Refuses, queues, or only asks. */
+static __attribute__((noinline)) void judge_otherwise(const struct engine_state *state,
+                                                      const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
+                                                      struct engine_verdict *verdict)
 {
     uint64_t base_ns = effective_time(state, now_ns), at_ns = base_ns;
     struct window window = window_at(state, limit, base_ns);
@@ -371,15 +305,30 @@ void sliding_judge(const struct engine_state *state, const struct engine_limit *
     }
     if (at_ns != base_ns)
         window = window_at(state, limit, at_ns);
-    verdict->kept = (uint8_t)(window.closed | (window.open > 0 ? KEPT_OPEN : 0));
+    verdict->kept = kept_of(&window);
     if (is_queued(limit))
         verdict->delay_ns = at_ns - now_ns;
     tell_charged(state, limit, &window, (struct charge){ cost, at_ns }, verdict);
     tell_spans(limit, at_ns, now_ns, verdict);
 }
 
-void sliding_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
-                    struct engine_verdict *verdict)
+inline void sliding_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
+                          uint64_t now_ns, struct engine_verdict *verdict)
+{
+    uint64_t at_ns = effective_time(state, now_ns);
+    struct window window = window_at(state, limit, at_ns);
+    if (cost == 0 || window.charges + cost > limit->spec.count || is_queued(limit)) {
+        judge_otherwise(state, limit, cost, now_ns, verdict);
+        return;
+    }
+    verdict->allowed = true;
+    verdict->kept = kept_of(&window);
+    tell_charged(state, limit, &window, (struct charge){ cost, at_ns }, verdict);
+    tell_spans(limit, at_ns, now_ns, verdict);
+}
+
+inline void sliding_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
+                           struct engine_verdict *verdict)
 {
     uint64_t at_ns = effective_time(state, now_ns);
     if (is_queued(limit)) {

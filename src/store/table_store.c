@@ -15,6 +15,9 @@ enum outcome { ADMITTED, REFUSED, HELD, AGAIN };
  * loops fall away. */
 #define INLINED static inline __attribute__((always_inline))
 
+/* Not into that way: it would save registers for it. */
+#define APART static __attribute__((noinline))
+
 static void prefetch(const struct table *table, const struct store_batch *batch)
 {
     for (uint32_t i = 0; i < batch->count; i++)
@@ -22,7 +25,7 @@ static void prefetch(const struct table *table, const struct store_batch *batch)
 }
 
 /* As the key's slot stands, which it leaves as it is. */
-static void judge_unguarded(struct table *table, struct store_batch *batch, uint32_t i, struct engine_state *state)
+APART void judge_unguarded(struct table *table, struct store_batch *batch, uint32_t i, struct engine_state *state)
 {
     struct store_charge *charge = &batch->charge[i];
     (void)table_look(table, charge->key, charge->limit_id, batch->now_ns, state);
@@ -59,7 +62,7 @@ static void tell_uncharged(const struct engine_state *state, const struct store_
 }
 
 /* The request is refused by a block; what would refuse it for longer has a say in how long it has to wait. */
-static void judge_beside_block(struct table *table, struct store_batch *batch)
+APART void judge_beside_block(struct table *table, struct store_batch *batch)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
         struct engine_state state;
@@ -71,7 +74,7 @@ static void judge_beside_block(struct table *table, struct store_batch *batch)
 }
 
 /* `extend`: a refused request during a block starts it anew. */
-static void extend_block(struct table *table, struct store_charge *charge, uint64_t now_ns)
+APART void extend_block(struct table *table, struct store_charge *charge, uint64_t now_ns)
 {
     struct table_hold hold;
     for (;;) {
@@ -109,7 +112,7 @@ static bool is_held(const struct table_hold *hold)
     return hold->ticket != 0;
 }
 
-static void drop_all(struct table *table, struct store_batch *batch, uint32_t count)
+APART void drop_all(struct table *table, struct store_batch *batch, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (is_held(&batch->hold[i]))
@@ -150,7 +153,7 @@ static bool is_held_by_open(const struct store_batch *batch, const struct store_
 }
 
 /* Marks refusals that only charges with an open outcome cause.  Returns what that makes of the request. */
-static enum outcome find_held(const struct store_batch *batch)
+APART enum outcome find_held(const struct store_batch *batch)
 {
     enum outcome outcome = ADMITTED;
     for (uint32_t i = 0; i < batch->count; i++) {
@@ -205,7 +208,7 @@ static void set_name(struct table *table, const struct store_batch *batch, uint3
 
 /* Gives the admitted keys that have none a slot.  AGAIN if somebody stood in the way, or had put the key there meanwhile
  * and with it the request no longer fits. */
-static enum outcome insert_absent(struct table *table, struct store_batch *batch, uint32_t ticket)
+APART enum outcome insert_absent(struct table *table, struct store_batch *batch, uint32_t ticket)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
         struct store_charge *charge = &batch->charge[i];
@@ -262,7 +265,7 @@ INLINED bool settle_one(struct table *table, struct store_batch *batch, uint32_t
 }
 
 /* The guard of one of several keys was taken from us between looking and writing: its charge is made up for, alone. */
-static void settle_late(struct table *table, struct store_batch *batch, uint32_t i, bool admitted)
+APART void settle_late(struct table *table, struct store_batch *batch, uint32_t i, bool admitted)
 {
     struct store_charge *charge = &batch->charge[i];
     struct table_hold *hold = &batch->hold[i];
@@ -332,7 +335,7 @@ INLINED bool charge_all(struct table *table, struct store_batch *batch, uint32_t
     return outcome == ADMITTED;
 }
 
-bool store_table_charge(struct table *table, struct store_batch *batch)
+inline bool store_table_charge(struct table *table, struct store_batch *batch)
 {
     if (batch->count == 1)
         return charge_all(table, batch, 1);

@@ -80,6 +80,9 @@ struct table {
     struct compiled_limit compiled[TABLE_LIMITS_MAX];
 };
 
+/* Out of line, so that what each decision does saves no registers for it and is small enough to be inlined. */
+#define SELDOM __attribute__((noinline, cold))
+
 static inline struct table_header *table_header(const struct table *table)
 {
     return (struct table_header *)(void *)table->map;

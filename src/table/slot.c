@@ -37,26 +37,34 @@ static void register_after_fork(void)
     pthread_atfork(NULL, NULL, after_fork);
 }
 
-uint32_t table_ticket(void)
+/* initial-exec: without it, a shared library finds these two through a call, for each decision */
+static _Thread_local uint32_t last_ticket __attribute__((tls_model("initial-exec")));
+static _Thread_local uint32_t seeded_in __attribute__((tls_model("initial-exec")));
+
+/* A new thread, or the child of a fork: never its parent's tickets. */
+SELDOM static uint32_t random_ticket(uint32_t generation)
 {
-    /* initial-exec: without it, a shared library finds these two through a call, for each decision */
-    static _Thread_local uint32_t next __attribute__((tls_model("initial-exec")));
-    static _Thread_local uint32_t seeded_in __attribute__((tls_model("initial-exec")));
-    uint32_t generation = atomic_load_explicit(&fork_generation, memory_order_relaxed);
-    if (seeded_in != generation) { /* a new thread, or the child of a fork: never its parent's tickets */
-        static pthread_once_t once = PTHREAD_ONCE_INIT;
-        pthread_once(&once, register_after_fork);
-        if (getrandom(&next, sizeof next, GRND_NONBLOCK) != sizeof next)
-            next = (uint32_t)clock_boot() ^ (uint32_t)(uintptr_t)&next;
-        seeded_in = generation;
-    }
-    do
-        next += UINT32_C(0x9e3779b1);
-    while (next == 0);
-    return next;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    uint32_t ticket;
+    pthread_once(&once, register_after_fork);
+    if (getrandom(&ticket, sizeof ticket, GRND_NONBLOCK) != sizeof ticket)
+        ticket = (uint32_t)clock_boot() ^ (uint32_t)(uintptr_t)&last_ticket;
+    seeded_in = generation;
+    return ticket;
 }
 
-void slot_read(const struct slot *slot, struct engine_state *state)
+inline uint32_t table_ticket(void)
+{
+    uint32_t generation = atomic_load_explicit(&fork_generation, memory_order_relaxed);
+    uint32_t ticket = seeded_in == generation ? last_ticket : random_ticket(generation);
+    do
+        ticket += UINT32_C(0x9e3779b1);
+    while (ticket == 0);
+    last_ticket = ticket;
+    return ticket;
+}
+
+inline void slot_read(const struct slot *slot, struct engine_state *state)
 {
     uint32_t meta = atomic_load_explicit(&slot->meta, memory_order_relaxed);
     state->block_end_ns = atomic_load_explicit(&slot->block_end_ns, memory_order_relaxed);
@@ -67,7 +75,7 @@ void slot_read(const struct slot *slot, struct engine_state *state)
     state->strikes = (uint8_t)(meta >> 24);
 }
 
-void slot_write(struct slot *slot, const struct engine_state *state)
+inline void slot_write(struct slot *slot, const struct engine_state *state)
 {
     uint32_t meta = (uint32_t)state->strikes << 24 | (state->tally & 0xffffff);
     atomic_store_explicit(&slot->block_end_ns, state->block_end_ns, memory_order_relaxed);
@@ -79,7 +87,7 @@ void slot_write(struct slot *slot, const struct engine_state *state)
 
 /* Strong mixing of 64 bits (the finalizer of MurmurHash3): the subject's hash is secret already, this only keeps the keys
  * of different limits apart. */
-static uint64_t mixed(uint64_t x)
+static inline uint64_t mixed(uint64_t x)
 {
     x ^= x >> 33;
     x *= UINT64_C(0xff51afd7ed558ccd);
@@ -88,7 +96,7 @@ static uint64_t mixed(uint64_t x)
     return x ^ x >> 33;
 }
 
-struct table_key table_key_mix(const uint64_t subject_hash[2], uint64_t seed)
+inline struct table_key table_key_mix(const uint64_t subject_hash[2], uint64_t seed)
 {
     struct table_key key = { mixed(subject_hash[0] ^ seed), mixed(subject_hash[1] + seed) & TABLE_TAG_MASK };
     if (key.tag == 0)
@@ -96,13 +104,13 @@ struct table_key table_key_mix(const uint64_t subject_hash[2], uint64_t seed)
     return key;
 }
 
-void table_prefetch(const struct table *table, struct table_key key)
+inline void table_prefetch(const struct table *table, struct table_key key)
 {
     const struct slot *home = &table->slots[table_home(table, key)];
     __builtin_prefetch(home, 1, 3);
 }
 
-uint64_t table_find(const struct table *table, struct table_key key)
+inline uint64_t table_find(const struct table *table, struct table_key key)
 {
     uint64_t home = table_home(table, key);
     for (uint64_t slot = home; slot < home + TABLE_NEIGHBOURS; slot++) {
@@ -118,7 +126,7 @@ static bool is_of(const struct slot *slot, struct table_key key)
     return (atomic_load_explicit(&slot->key, memory_order_relaxed) & TABLE_TAG_MASK) == key.tag;
 }
 
-uint64_t table_block_end(const struct table *table, uint64_t slot, struct table_key key)
+inline uint64_t table_block_end(const struct table *table, uint64_t slot, struct table_key key)
 {
     const struct slot *s = &table->slots[slot];
     uint64_t end_ns = atomic_load_explicit(&s->block_end_ns, memory_order_acquire);
@@ -144,14 +152,10 @@ static bool is_held(const struct slot *slot, uint32_t ticket)
     return atomic_load_explicit(&slot->guard, memory_order_relaxed) == ticket;
 }
 
-/* The state in a held slot, as the limit `limit` needs it. */
-static void copy_state(struct table *table, const struct slot *slot, uint16_t limit, uint64_t now_ns,
-                       struct engine_state *state)
+/* The state was written under another limit, or has times ahead of now. */
+SELDOM static void adapt_state(struct table *table, uint16_t written_by, uint16_t limit, uint64_t now_ns,
+                               struct engine_state *state)
 {
-    slot_read(slot, state);
-    uint16_t written_by = (uint16_t)atomic_load_explicit(&slot->key, memory_order_relaxed);
-    if (written_by == limit && state->time_ns <= now_ns && state->block_end_ns <= now_ns)
-        return; /* nothing to convert or settle: almost always */
     const struct engine_limit *to = table_engine_at(table, limit);
     if (to == NULL)
         return;
@@ -163,6 +167,17 @@ static void copy_state(struct table *table, const struct slot *slot, uint16_t li
             engine_repair(state, to, now_ns);
     }
     engine_settle_clock(state, to, now_ns);
+}
+
+/* The state in a held slot, as the limit `limit` needs it. */
+static inline void copy_state(struct table *table, const struct slot *slot, uint16_t limit, uint64_t now_ns,
+                              struct engine_state *state)
+{
+    slot_read(slot, state);
+    uint16_t written_by = (uint16_t)atomic_load_explicit(&slot->key, memory_order_relaxed);
+    if (written_by == limit && state->time_ns <= now_ns && state->block_end_ns <= now_ns)
+        return; /* nothing to convert or settle: almost always */
+    adapt_state(table, written_by, limit, now_ns, state);
 }
 
 bool table_look(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, struct engine_state *state)
@@ -182,8 +197,8 @@ bool table_look(struct table *table, struct table_key key, uint16_t limit, uint6
     return true;
 }
 
-enum table_taking table_take_found(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
-                                   uint32_t ticket, struct table_hold *hold)
+inline enum table_taking table_take_found(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
+                                          uint32_t ticket, struct table_hold *hold)
 {
     for (;;) {
         if (hold->slot == TABLE_NO_SLOT)
@@ -403,7 +418,7 @@ bool table_holds(const struct table *table, const struct table_hold *hold)
     return atomic_load_explicit(&table->slots[hold->slot].guard, memory_order_relaxed) == hold->ticket;
 }
 
-bool table_put(struct table *table, const struct table_hold *hold, struct table_key key, uint16_t limit)
+inline bool table_put(struct table *table, const struct table_hold *hold, struct table_key key, uint16_t limit)
 {
     struct slot *slot = &table->slots[hold->slot];
     if (atomic_load_explicit(&slot->guard, memory_order_acquire) != hold->ticket)

@@ -1,0 +1,92 @@
+/*
+ * The stamps of a sliding window as they lie in a state's log: read, and put in front.  Private to sliding.c, which tells what
+ * they are.
+ */
+#ifndef DROSSEL_ENGINE_STAMPS_H
+#define DROSSEL_ENGINE_STAMPS_H
+
+#include "engine/algorithm.h"
+
+#define STAMPS_MAX 30
+#define LIVE_SHIFT 59 /* number of closed stamps, in the top 5 bits of log[3] */
+#define LIVE_MASK (UINT64_C(31) << LIVE_SHIFT)
+
+/* Never more than fit: who reads a slot without its guard may meet the words of another limit. */
+static inline unsigned closed_count(const struct engine_state *state, const struct engine_limit *limit)
+{
+    return (unsigned)engine_min(state->log[3] >> LIVE_SHIFT, limit->stamps);
+}
+
+static inline void closed_count_set(struct engine_state *state, unsigned count)
+{
+    state->log[3] = (state->log[3] & ~LIVE_MASK) | (uint64_t)count << LIVE_SHIFT;
+}
+
+static inline uint64_t low_bits(unsigned bits)
+{
+    return (UINT64_C(1) << bits) - 1;
+}
+
+static inline unsigned count_bits(const struct engine_limit *limit)
+{
+    return (unsigned)limit->stamp_bits - limit->age_bits;
+}
+
+/* The `place`th closed stamp, 0 the newest, as it is packed. */
+static inline uint64_t code_at(const struct engine_state *state, const struct engine_limit *limit, unsigned place)
+{
+    unsigned bit = place * limit->stamp_bits;
+    unsigned word = bit / 64, shift = bit % 64;
+    uint64_t value = state->log[word] >> shift;
+    if (shift + limit->stamp_bits > 64)
+        value |= state->log[word + 1] << (64 - shift);
+    return value & low_bits(limit->stamp_bits);
+}
+
+static inline uint64_t grid_of(const struct engine_limit *limit, uint64_t time_ns)
+{
+    if (limit->quantum_ns == 1)
+        return time_ns;
+    return time_ns / limit->quantum_ns + (time_ns % limit->quantum_ns != 0);
+}
+
+static inline uint64_t count_of(const struct engine_limit *limit, uint64_t code)
+{
+    unsigned bits = count_bits(limit);
+    return bits == 0 ? limit->chunk : code & low_bits(bits);
+}
+
+/* Grid place of a stamp; `newest` is that of time_ns, to which all codes are relative. */
+static inline uint64_t place_on_grid(const struct engine_limit *limit, uint64_t code, uint64_t newest)
+{
+    uint64_t behind = (newest - (code >> count_bits(limit))) & low_bits(limit->age_bits);
+    return engine_minus(newest, behind);
+}
+
+static inline uint64_t expiry_of(const struct engine_limit *limit, uint64_t place)
+{
+    uint64_t time_ns;
+    if (__builtin_mul_overflow(place, limit->quantum_ns, &time_ns)) /* rounded up beyond the end of the clock */
+        return UINT64_MAX;
+    return engine_add(time_ns, limit->spec.period_ns);
+}
+
+/* Shifts the log up by one stamp and puts a new one in front. The oldest falls off when all places are taken. */
+static inline void push(struct engine_state *state, const struct engine_limit *limit, uint64_t place, uint64_t count)
+{
+    unsigned bits = limit->stamp_bits;
+    if (limit->stamps == 0)
+        return;
+    unsigned closed = closed_count(state, limit);
+    uint64_t code = place & low_bits(limit->age_bits);
+    if (count_bits(limit) > 0)
+        code = code << count_bits(limit) | engine_min(count, low_bits(count_bits(limit)));
+    uint64_t *log = state->log;
+    log[3] = log[3] << bits | log[2] >> (64 - bits);
+    log[2] = log[2] << bits | log[1] >> (64 - bits);
+    log[1] = log[1] << bits | log[0] >> (64 - bits);
+    log[0] = log[0] << bits | code;
+    closed_count_set(state, closed < limit->stamps ? closed + 1 : limit->stamps);
+}
+
+#endif
