@@ -18,6 +18,11 @@
 
 #define LIMITER_CHARGES 64
 
+/* The way of most requests is compiled twice, for one alone and for one of a batch, each without a call up to the store.  What is
+ * not on it is kept apart: it would save registers, and clear memory, for each decision. */
+#define INLINED static inline __attribute__((always_inline))
+#define APART static __attribute__((noinline))
+
 /* ---- attaching a policy to a table ---- */
 
 static void describe_rate(const struct policy *policy, const struct policy_rate *rate, struct table_limit *limit)
@@ -60,6 +65,8 @@ struct limiter *limiter_open(const struct policy *policy, struct table *table, c
         if ((limit.spec.flags & both) == both && limit.spec.block_ns > limiter->ban_extend_ns)
             limiter->ban_extend_ns = limit.spec.block_ns;
     }
+    limiter->has_classes = policy->class_count > 0;
+    limiter->has_exemptions = policy_has_exemptions(policy);
     for (uint32_t i = 0; i < policy->limit_count; i++)
         limiter_plan(limiter, i, &limiter->plain[i]);
     return limiter;
@@ -87,7 +94,6 @@ struct table *limiter_table(const struct limiter *limiter)
 /* One request on its way, worked out as far as nothing is asked of the table: in a batch well before its turn. */
 struct way {
     struct subject_finder finder;
-    struct policy_facts facts;
     bool missing_forward;   /* came through a proxy that told no usable address */
     bool untrusted, exempt; /* decided already, without any charge */
     bool is_crowded;        /* more charges than there is room for */
@@ -104,12 +110,9 @@ static size_t name_of_charge(void *context, const struct store_charge *charge, c
 }
 
 /* Bans the address of those whose refusal says so. */
-static void apply_bans(const struct limiter *limiter, const struct subject_finder *finder,
-                       const struct charges *charges)
+APART void apply_bans(const struct limiter *limiter, const struct subject_finder *finder, const struct charges *charges)
 {
     const struct policy *policy = limiter->policy;
-    if (!policy->has_ban)
-        return;
     for (uint32_t i = 0; i < charges->count; i++) {
         const struct store_charge *charge = &charges->charge[i];
         if ((charge->limit->spec.flags & ENGINE_BAN) == 0 || !charge->judged || !charge->verdict.started_block)
@@ -119,8 +122,8 @@ static void apply_bans(const struct limiter *limiter, const struct subject_finde
     }
 }
 
-static void charge_and_merge(const struct limiter *limiter, struct subject_finder *finder,
-                             const struct charges *charges, struct table_hold *hold, struct drossel_decision *decision)
+INLINED void charge_and_merge(const struct limiter *limiter, struct subject_finder *finder,
+                              const struct charges *charges, struct table_hold *hold, struct drossel_decision *decision)
 {
     struct naming naming = { finder, charges->charge, charges->rate };
     struct store_batch batch = { .charge = charges->charge,
@@ -135,7 +138,8 @@ static void charge_and_merge(const struct limiter *limiter, struct subject_finde
         limiter_hold(limiter, &batch, charges->rate, finder->request, decision);
         return;
     }
-    apply_bans(limiter, finder, charges);
+    if (limiter->policy->has_ban)
+        apply_bans(limiter, finder, charges);
     limiter_merge(limiter, charges->charge, charges->rate, charges->count, decision);
     if (admitted && charges->has_open)
         limiter_ticket(limiter, &batch, charges->rate, &decision->ticket);
@@ -145,7 +149,7 @@ static void charge_and_merge(const struct limiter *limiter, struct subject_finde
 
 /* Field by field: compilers clear so much at once with `rep stos`, which takes longer to begin than these to end.  Names and
  * quotas are left as they are: only as many as the counts say are set. */
-static void begin_decision(const struct way *way, struct drossel_decision *decision)
+INLINED void begin_decision(const struct way *way, struct drossel_decision *decision)
 {
     decision->verdict = DROSSEL_ALLOW;
     decision->status = 200;
@@ -162,6 +166,11 @@ static void begin_decision(const struct way *way, struct drossel_decision *decis
     decision->ticket.count = 0;
 }
 
+static struct policy_facts facts_of(const struct drossel_request *request)
+{
+    return (struct policy_facts){ request->method, request->host, request->path, request, request->door };
+}
+
 static void add_limits(const struct limiter *limiter, struct subject_finder *finder, const uint32_t *limits,
                        uint32_t count, const struct policy_class_set *classes, struct charges *charges)
 {
@@ -171,8 +180,7 @@ static void add_limits(const struct limiter *limiter, struct subject_finder *fin
 }
 
 /* With more limits than the stack has room for.  The decision is begun only when nothing can fail any more. */
-static enum drossel_result charge_many(const struct limiter *limiter, struct way *way,
-                                       struct drossel_decision *decision)
+APART enum drossel_result charge_many(const struct limiter *limiter, struct way *way, struct drossel_decision *decision)
 {
     struct policy_class_set classes;
     struct charges charges = { .cap = 0 };
@@ -180,7 +188,8 @@ static enum drossel_result charge_many(const struct limiter *limiter, struct way
     uint32_t *matched = malloc((size_t)limit_count * sizeof *matched);
     if (matched == NULL)
         return DROSSEL_NO_MEMORY;
-    uint32_t count = policy_match(limiter->policy, &way->facts, &classes, matched, limit_count);
+    struct policy_facts facts = facts_of(way->finder.request);
+    uint32_t count = policy_match(limiter->policy, &facts, &classes, matched, limit_count);
     add_limits(limiter, &way->finder, matched, count, &classes, &charges); /* without room: counts them */
     charges.cap = charges.count;
     charges.charge = malloc((size_t)charges.cap * sizeof *charges.charge);
@@ -227,8 +236,8 @@ static uint64_t wait_without_ban(const struct limiter *limiter, const struct way
     return longest_ns;
 }
 
-static void refuse_banned(const struct limiter *limiter, struct way *way, uint64_t until_ns,
-                          struct drossel_decision *decision)
+APART void refuse_banned(const struct limiter *limiter, struct way *way, uint64_t until_ns,
+                         struct drossel_decision *decision)
 {
     struct subject_finder *finder = &way->finder;
     uint64_t wait_ns = until_ns - finder->request->now_ns;
@@ -246,40 +255,69 @@ static void refuse_banned(const struct limiter *limiter, struct way *way, uint64
     decision->signed_in = subject_signed_in(finder);
 }
 
-static struct client client_of(const struct limiter *limiter, const struct drossel_request *request)
+APART void recover_client(const struct policy *policy, const struct drossel_request *request, struct way *way)
 {
-    if (request->address.family != DROSSEL_NONE)
-        return (struct client){ request->address, CLIENT_IS_PEER, true };
-    return client_recover(&limiter->policy->client, request);
-}
-
-/* From the facts to the charges, into `way->charges`. */
-static void prepare(const struct limiter *limiter, const struct drossel_request *request, struct way *way)
-{
-    const struct policy *policy = limiter->policy;
-    struct client client = client_of(limiter, request);
-    way->facts = (struct policy_facts){ request->method, request->host, request->path, request, request->door };
+    struct client client = client_recover(&policy->client, request);
+    way->finder.client = client.address;
     way->missing_forward =
         client.reason == CLIENT_NO_HEADER || (client.reason == CLIENT_STOPPED_AT_GARBAGE &&
                                               memcmp(&client.address, &request->peer, sizeof client.address) == 0);
-    way->charges.count = 0;
-    way->charges.has_open = false;
-    subject_begin(&way->finder, policy, table_secret(limiter->table), request, &client.address);
+    way->untrusted = policy->require_trusted && !client.peer_trusted;
+}
+
+/* The limits of a policy with classes. */
+APART void add_matching(const struct limiter *limiter, struct way *way)
+{
+    struct policy_facts facts = facts_of(way->finder.request);
     struct policy_class_set classes;
     uint32_t matched[LIMITER_CHARGES];
-    uint32_t count = policy_match(policy, &way->facts, &classes, matched, LIMITER_CHARGES);
+    uint32_t count = policy_match(limiter->policy, &facts, &classes, matched, LIMITER_CHARGES);
     for (uint32_t i = 0; i < count && i < LIMITER_CHARGES; i++)
         limiter_add_limit(limiter, &way->finder, matched[i], &classes, &way->charges);
-    way->is_crowded = count > LIMITER_CHARGES || way->charges.count > way->charges.cap;
+    way->is_crowded = count > LIMITER_CHARGES;
+}
+
+/* Those of a policy without: all, at the doors that they name. */
+INLINED void add_all(const struct limiter *limiter, struct way *way)
+{
+    const struct policy *policy = limiter->policy;
+    for (uint32_t i = 0; i < policy->limit_count; i++)
+        if ((policy->limits[i].doors >> way->finder.request->door & 1) != 0)
+            limiter_add_limit(limiter, &way->finder, i, NULL, &way->charges);
+}
+
+APART bool is_exempt(const struct policy *policy, const struct way *way)
+{
+    struct policy_facts facts = facts_of(way->finder.request);
+    return policy_exempt(policy, &way->finder.client, &facts) != POLICY_NOT_EXEMPT;
+}
+
+/* From the facts to the charges, into `way->charges`. */
+INLINED void prepare(const struct limiter *limiter, const struct drossel_request *request, struct way *way)
+{
+    const struct policy *policy = limiter->policy;
+    way->missing_forward = way->untrusted = way->exempt = way->is_crowded = false;
+    if (request->address.family != DROSSEL_NONE)
+        way->finder.client = request->address;
+    else
+        recover_client(policy, request, way);
+    way->charges.count = 0;
+    way->charges.has_open = false;
+    subject_begin(&way->finder, policy, table_secret(limiter->table), request, &way->finder.client);
+    if (limiter->has_classes)
+        add_matching(limiter, way);
+    else
+        add_all(limiter, way);
+    way->is_crowded |= way->charges.count > way->charges.cap;
     /* Last, though it may make all of the above idle: by now the keys' lines are on their way from memory, and long lists
      * of networks are looked through meanwhile. */
-    way->untrusted = policy->require_trusted && !client.peer_trusted;
-    way->exempt = !way->untrusted && policy_exempt(policy, &client.address, &way->facts) != POLICY_NOT_EXEMPT;
+    if (limiter->has_exemptions && !way->untrusted)
+        way->exempt = is_exempt(policy, way);
 }
 
 /* From the charges to the decision. */
-static enum drossel_result finish(const struct limiter *limiter, struct way *way, struct table_hold *hold,
-                                  struct drossel_decision *decision)
+INLINED enum drossel_result finish(const struct limiter *limiter, struct way *way, struct table_hold *hold,
+                                   struct drossel_decision *decision)
 {
     bool is_decided = way->exempt || way->untrusted;
     uint64_t banned_until_ns =
@@ -301,7 +339,7 @@ bool limiter_needs_body(const struct limiter *limiter, const struct drossel_requ
     const struct policy *policy = limiter->policy;
     if (!policy->needs_body || request->account.size > 0)
         return false;
-    struct policy_facts facts = { request->method, request->host, request->path, request, request->door };
+    struct policy_facts facts = facts_of(request);
     struct policy_class_set classes;
     uint32_t matched[LIMITER_CHARGES];
     uint32_t count = policy_match(policy, &facts, &classes, matched, LIMITER_CHARGES);
@@ -313,8 +351,8 @@ bool limiter_needs_body(const struct limiter *limiter, const struct drossel_requ
     return false;
 }
 
-enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_request *request,
-                                  struct drossel_decision *decision)
+inline enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_request *request,
+                                         struct drossel_decision *decision)
 {
     struct store_charge charge[LIMITER_CHARGES];
     uint32_t rate[LIMITER_CHARGES];

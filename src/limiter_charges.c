@@ -87,22 +87,24 @@ void limiter_plan(const struct limiter *limiter, uint32_t index, struct plain_li
         return;
     const struct policy_rate *rate = &policy->rates[limit->first_rate];
     *plain = (struct plain_limit){
-        &rate->engine,     rate->seed, limit->cost, limit->first_rate, limiter->limit_id[limit->first_rate],
-        is_advisory(limit)
+        .engine = &rate->engine,
+        .seed = rate->seed,
+        .cost = limit->cost,
+        .rate = limit->first_rate,
+        .limit_id = limiter->limit_id[limit->first_rate],
+        .advisory = is_advisory(limit),
+        .by_address = subject_is_address(policy, limit->subject),
     };
 }
 
-static void add_plain(const struct limiter *limiter, struct subject_finder *finder, const struct plain_limit *plain,
-                      uint32_t subject, struct charges *charges)
+static inline void add_plain(const struct limiter *limiter, struct subject_finder *finder,
+                             const struct plain_limit *plain, const uint64_t subject_hash[2], struct charges *charges)
 {
-    struct key_hash hash;
-    if (!subject_hash(finder, subject, &hash))
-        return;
     uint32_t at = charges->count++;
     if (at >= charges->cap)
         return;
     struct store_charge *charge = &charges->charge[at];
-    charge->key = table_key_mix(hash.half, plain->seed);
+    charge->key = table_key_mix(subject_hash, plain->seed);
     if (charges->fetch)
         table_prefetch(limiter->table, charge->key);
     charge->limit = plain->engine;
@@ -115,13 +117,16 @@ static void add_plain(const struct limiter *limiter, struct subject_finder *find
     charges->rate[at] = plain->rate;
 }
 
-/* Adds the charges of one limit: for each account, where its key has one and the request names several. */
-void limiter_add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
-                       const struct policy_class_set *classes, struct charges *charges)
+/* A limit that is not plain, or not by address alone: for each account, where its key has one and the request names several. */
+static __attribute__((noinline)) void add_any(const struct limiter *limiter, struct subject_finder *finder,
+                                              uint32_t index, const struct policy_class_set *classes,
+                                              struct charges *charges)
 {
     const struct policy_limit *limit = &limiter->policy->limits[index];
+    struct key_hash hash;
     if (limiter->plain[index].engine != NULL) {
-        add_plain(limiter, finder, &limiter->plain[index], limit->subject, charges);
+        if (subject_hash(finder, limit->subject, &hash))
+            add_plain(limiter, finder, &limiter->plain[index], hash.half, charges);
         return;
     }
     uint64_t cost = limiter_times(policy_cost_of(limit, classes), finder->request->extra_cost);
@@ -140,4 +145,14 @@ void limiter_add_limit(const struct limiter *limiter, struct subject_finder *fin
     subject_account_select(finder, 0);
     for (uint32_t i = first; i < charges->count && i < charges->cap; i++)
         charges->charge[i].subject |= SUBJECT_SEVERAL;
+}
+
+inline void limiter_add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
+                              const struct policy_class_set *classes, struct charges *charges)
+{
+    const struct plain_limit *plain = &limiter->plain[index];
+    if (plain->by_address)
+        add_plain(limiter, finder, plain, subject_address_hash(finder)->half, charges);
+    else
+        add_any(limiter, finder, index, classes, charges);
 }

@@ -102,8 +102,8 @@ static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel
 }
 
 /* The most frequent case by far: one limit, and there is room. */
-static bool merge_one(const struct limiter *limiter, const struct store_charge *charge, uint32_t rate,
-                      struct drossel_decision *decision)
+static inline bool merge_one(const struct limiter *limiter, const struct store_charge *charge, uint32_t rate,
+                             struct drossel_decision *decision)
 {
     const struct policy_rate *of = &limiter->policy->rates[rate];
     const struct policy_limit *limit = &limiter->policy->limits[of->limit];
@@ -121,11 +121,9 @@ static bool merge_one(const struct limiter *limiter, const struct store_charge *
     return true;
 }
 
-void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
-                   uint32_t count, struct drossel_decision *decision)
+static __attribute__((noinline)) void merge_all(const struct limiter *limiter, const struct store_charge *charge,
+                                                const uint32_t *rate, uint32_t count, struct drossel_decision *decision)
 {
-    if (count == 1 && merge_one(limiter, charge, rate[0], decision))
-        return;
     const struct policy *policy = limiter->policy;
     uint64_t weight = 0, longest_delay_ns = 0;
     uint32_t told = UINT32_MAX;
@@ -160,4 +158,11 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
         decision->status = policy->limits[decision->limit].answer->status;
     if (decision->verdict == DROSSEL_DROP)
         decision->status = 0;
+}
+
+inline void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
+                          uint32_t count, struct drossel_decision *decision)
+{
+    if (count != 1 || !merge_one(limiter, charge, rate[0], decision))
+        merge_all(limiter, charge, rate, count, decision);
 }

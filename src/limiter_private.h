@@ -14,12 +14,14 @@ struct plain_limit {
     uint32_t rate;
     uint16_t limit_id;
     bool advisory;
+    bool by_address;                     /* and by nothing else */
 };
 
 struct limiter {
     const struct policy *policy;
     struct table *table;
     struct plain_limit *plain;       /* of policy->limits, by index */
+    bool has_classes, has_exemptions; /* of the policy: without them its facts need not be looked at */
     uint64_t ban_extend_ns;          /* the longest `ban` with `extend`; 0: none */
     uint16_t limit_id[];             /* of policy->rates, by index: place in the table's registry */
 };
@@ -43,7 +45,8 @@ struct charges {
 /* Works out what limit number `index` charges, once its rates are registered. */
 void limiter_plan(const struct limiter *limiter, uint32_t index, struct plain_limit *plain);
 
-/* Adds the charges of limit number `index`: for each account, where its key has one and the request names several. */
+/* Adds the charges of limit number `index`: for each account, where its key has one and the request names several.  `classes`
+ * may be NULL for a policy without any. */
 void limiter_add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
                        const struct policy_class_set *classes, struct charges *charges);
 

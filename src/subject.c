@@ -8,10 +8,9 @@
 static const struct drossel_text authorization = DROSSEL_TEXT("authorization");
 static const struct drossel_text cookie = DROSSEL_TEXT("cookie");
 
-void subject_begin(struct subject_finder *finder, const struct policy *policy, const uint8_t *secret,
-                   const struct drossel_request *request, const struct drossel_address *client)
+inline void subject_begin(struct subject_finder *finder, const struct policy *policy, const uint8_t *secret,
+                          const struct drossel_request *request, const struct drossel_address *client)
 {
-    uint32_t kept = policy->subject_count < SUBJECTS_KEPT ? policy->subject_count : SUBJECTS_KEPT;
     finder->policy = policy;
     finder->secret = secret;
     finder->request = request;
@@ -22,7 +21,7 @@ void subject_begin(struct subject_finder *finder, const struct policy *policy, c
     finder->account_at = 0;
     finder->looked_for_token = request->token.size > 0;
     finder->parts_hashed = 0;
-    memset(finder->state, 0, kept);
+    finder->looked_at = finder->complete = 0;
 }
 
 /* ---- where accounts and tokens come from ---- */
@@ -175,23 +174,29 @@ static bool hash_anew(struct subject_finder *finder, const struct policy_subject
     return joined_hash(finder, subject, hash);
 }
 
+bool subject_is_address(const struct policy *policy, uint32_t index)
+{
+    const struct policy_subject *subject = &policy->subjects[index];
+    return subject->part_count == 1 && subject->part[0].kind == POLICY_BY_ADDRESS;
+}
+
 bool subject_hash(struct subject_finder *finder, uint32_t index, struct key_hash *hash)
 {
     const struct policy_subject *subject = &finder->policy->subjects[index];
-    if (subject->part_count == 1 && subject->part[0].kind == POLICY_BY_ADDRESS) { /* the most frequent one by far */
-        const uint32_t bit = UINT32_C(1) << POLICY_BY_ADDRESS;
-        if ((finder->parts_hashed & bit) == 0)
-            finder->part[POLICY_BY_ADDRESS] = key_address_hash(finder->secret, POLICY_BY_ADDRESS, &finder->client_key);
-        finder->parts_hashed |= bit;
-        *hash = finder->part[POLICY_BY_ADDRESS];
+    if (subject_is_address(finder->policy, index)) {
+        *hash = *subject_address_hash(finder);
         return true;
     }
     if (index >= SUBJECTS_KEPT)
         return hash_anew(finder, subject, hash);
-    if (finder->state[index] == 0)
-        finder->state[index] = hash_anew(finder, subject, &finder->hash[index]) ? 1 : 2;
+    uint64_t bit = UINT64_C(1) << index;
+    if ((finder->looked_at & bit) == 0) {
+        bool is_complete = hash_anew(finder, subject, &finder->hash[index]);
+        finder->looked_at |= bit;
+        finder->complete = is_complete ? finder->complete | bit : finder->complete & ~bit;
+    }
     *hash = finder->hash[index];
-    return finder->state[index] == 1;
+    return (finder->complete & bit) != 0;
 }
 
 static const char *part_name(const struct policy_part *part)

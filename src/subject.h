@@ -13,7 +13,7 @@
 #define SUBJECT_SEVERAL 128      /* in store_charge.subject: the request names several accounts */
 #define SUBJECTS_KEPT 64         /* subjects whose hash is kept while a request is decided; further ones are hashed anew */
 
-/* One request while it is decided; lives on the stack.  Only the marks of `state` need to be zeroed. */
+/* One request while it is decided; lives on the stack.  Hashes and accounts are set only where the marks say so. */
 struct subject_finder {
     const struct policy *policy;
     const uint8_t *secret;
@@ -29,15 +29,27 @@ struct subject_finder {
     char account_buffer[CREDENTIAL_BASIC_MAX];/* for an account that had to be decoded */
     uint32_t parts_hashed;               /* bit 1 << enum policy_part_kind, of those that occur once in a request */
     struct key_hash part[POLICY_BY_HEADER];
-    uint8_t state[SUBJECTS_KEPT];        /* 0: not looked at, 1: hashed, 2: a part is missing */
+    uint64_t looked_at, complete;        /* a bit for each subject: is its hash known, and is there one (no part missing) */
     struct key_hash hash[SUBJECTS_KEPT];
 };
 
+/* Begins with a request; `client` may be finder->client itself. */
 void subject_begin(struct subject_finder *finder, const struct policy *policy, const uint8_t *secret,
                    const struct drossel_request *request, const struct drossel_address *client);
 
 /* The hash of subject number `index`.  False if the request has not all of its parts. */
 bool subject_hash(struct subject_finder *finder, uint32_t index, struct key_hash *hash);
+
+/* The hash of the client's address: that of every subject that is nothing else. */
+static inline const struct key_hash *subject_address_hash(struct subject_finder *finder)
+{
+    const uint32_t bit = UINT32_C(1) << POLICY_BY_ADDRESS;
+    if ((finder->parts_hashed & bit) == 0)
+        finder->part[POLICY_BY_ADDRESS] = key_address_hash(finder->secret, POLICY_BY_ADDRESS, &finder->client_key);
+    finder->parts_hashed |= bit;
+    return &finder->part[POLICY_BY_ADDRESS];
+}
+bool subject_is_address(const struct policy *policy, uint32_t index);
 
 /* How many accounts the request names: 0, mostly 1, more if a field is there more than once. */
 unsigned subject_account_count(struct subject_finder *finder);

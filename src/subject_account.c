@@ -108,7 +108,7 @@ void subject_account_select(struct subject_finder *finder, unsigned at)
     finder->parts_hashed &= ~(UINT32_C(1) << POLICY_BY_ACCOUNT);
     for (uint32_t i = 0; i < finder->policy->subject_count && i < SUBJECTS_KEPT; i++)
         if (subject_has_account(finder->policy, i))
-            finder->state[i] = 0;
+            finder->looked_at &= ~(UINT64_C(1) << i);
 }
 
 size_t subject_account_format(struct subject_finder *finder, char *out, size_t cap)

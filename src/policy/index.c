@@ -236,6 +236,12 @@ uint64_t policy_cost_of(const struct policy_limit *limit, const struct policy_cl
 
 /* ---- exemptions ---- */
 
+bool policy_has_exemptions(const struct policy *policy)
+{
+    const struct policy_index *index = policy->index;
+    return index->exempt_addresses != NULL || index->exempt_paths.count > 0 || index->exempt_methods.slot_count > 0;
+}
+
 enum policy_exemption policy_exempt(const struct policy *policy, const struct drossel_address *client,
                                     const struct policy_facts *facts)
 {

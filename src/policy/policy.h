@@ -155,6 +155,9 @@ enum policy_exemption { POLICY_NOT_EXEMPT = 0, POLICY_EXEMPT_ADDRESS, POLICY_EXE
 enum policy_exemption policy_exempt(const struct policy *policy, const struct drossel_address *client,
                                     const struct policy_facts *facts);
 
+/* Can policy_exempt say anything but POLICY_NOT_EXEMPT? */
+bool policy_has_exemptions(const struct policy *policy);
+
 #define POLICY_CLASSES_MAX 1024
 /* The classes of one request, one bit each; lives on the caller's stack. */
 struct policy_class_set { uint64_t bits[POLICY_CLASSES_MAX / 64]; };

@@ -181,7 +181,7 @@ const char *client_reason_text(enum client_reason reason)
     return "unknown";
 }
 
-struct drossel_address client_key(const struct drossel_address *address, unsigned ipv6_prefix)
+inline struct drossel_address client_key(const struct drossel_address *address, unsigned ipv6_prefix)
 {
     struct drossel_address key = *address;
     if (key.family != DROSSEL_IPV6 || ipv6_prefix >= 128)

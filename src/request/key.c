@@ -112,7 +112,7 @@ struct key_hash key_pair_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t ki
 }
 
 /* The bytes: family, then the address. */
-struct key_hash key_address_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind,
+inline struct key_hash key_address_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind,
                                  const struct drossel_address *address)
 {
     _Static_assert(offsetof(struct drossel_address, family) == 0 && offsetof(struct drossel_address, bytes) == 1,
