@@ -255,7 +255,9 @@ APART void refuse_banned(const struct limiter *limiter, struct way *way, uint64_
     decision->signed_in = subject_signed_in(finder);
 }
 
-APART void recover_client(const struct policy *policy, const struct drossel_request *request, struct way *way)
+/* Where the client comes from the peer and the headers: into `way`. */
+APART const struct drossel_address *recover_client(const struct policy *policy, const struct drossel_request *request,
+                                                   struct way *way)
 {
     struct client client = client_recover(&policy->client, request);
     way->finder.client = client.address;
@@ -263,6 +265,7 @@ APART void recover_client(const struct policy *policy, const struct drossel_requ
         client.reason == CLIENT_NO_HEADER || (client.reason == CLIENT_STOPPED_AT_GARBAGE &&
                                               memcmp(&client.address, &request->peer, sizeof client.address) == 0);
     way->untrusted = policy->require_trusted && !client.peer_trusted;
+    return &way->finder.client;
 }
 
 /* The limits of a policy with classes. */
@@ -280,9 +283,8 @@ APART void add_matching(const struct limiter *limiter, struct way *way)
 /* Those of a policy without: all, at the doors that they name. */
 INLINED void add_all(const struct limiter *limiter, struct way *way)
 {
-    const struct policy *policy = limiter->policy;
-    for (uint32_t i = 0; i < policy->limit_count; i++)
-        if ((policy->limits[i].doors >> way->finder.request->door & 1) != 0)
+    for (uint32_t i = 0, count = limiter->policy->limit_count; i < count; i++)
+        if ((limiter->plain[i].doors >> way->finder.request->door & 1) != 0)
             limiter_add_limit(limiter, &way->finder, i, NULL, &way->charges);
 }
 
@@ -297,13 +299,12 @@ INLINED void prepare(const struct limiter *limiter, const struct drossel_request
 {
     const struct policy *policy = limiter->policy;
     way->missing_forward = way->untrusted = way->exempt = way->is_crowded = false;
-    if (request->address.family != DROSSEL_NONE)
-        way->finder.client = request->address;
-    else
-        recover_client(policy, request, way);
+    const struct drossel_address *client = &request->address;
+    if (client->family == DROSSEL_NONE)
+        client = recover_client(policy, request, way);
     way->charges.count = 0;
     way->charges.has_open = false;
-    subject_begin(&way->finder, policy, table_secret(limiter->table), request, &way->finder.client);
+    subject_begin(&way->finder, policy, table_secret(limiter->table), request, client);
     if (limiter->has_classes)
         add_matching(limiter, way);
     else

@@ -87,13 +87,19 @@ bool limiter_unban(struct table *table, const struct drossel_address *address, u
     return table_forget(table, &entry, now_ns);
 }
 
-uint64_t limiter_banned_until(const struct limiter *limiter, const struct drossel_address *counted, uint64_t now_ns)
+static __attribute__((noinline)) uint64_t ban_end(const struct limiter *limiter, const struct drossel_address *counted,
+                                                  uint64_t now_ns)
 {
-    if (table_bans_until(limiter->table) <= now_ns)
-        return 0;
     struct key_hash hash = key_address_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, counted);
     struct table_key key = table_key_mix(hash.half, BAN_SEED);
     uint64_t slot = table_find(limiter->table, key);
     uint64_t end_ns = slot == TABLE_NO_SLOT ? 0 : table_block_end(limiter->table, slot, key);
     return end_ns > now_ns ? end_ns : 0;
+}
+
+/* While no ban runs at all, which is nearly always, none is looked for. */
+inline uint64_t limiter_banned_until(const struct limiter *limiter, const struct drossel_address *counted,
+                                     uint64_t now_ns)
+{
+    return table_bans_until(limiter->table) <= now_ns ? 0 : ban_end(limiter, counted, now_ns);
 }

@@ -81,6 +81,7 @@ void limiter_plan(const struct limiter *limiter, uint32_t index, struct plain_li
 {
     const struct policy *policy = limiter->policy;
     const struct policy_limit *limit = &policy->limits[index];
+    plain->doors = limit->doors;
     bool has_accounts = policy->needs_body && subject_has_account(policy, limit->subject);
     if (limit->rate_count != 1 || limit->overrides != NULL || limit->class_cost_count > 0 || limit->failures ||
         has_accounts)
@@ -91,6 +92,7 @@ void limiter_plan(const struct limiter *limiter, uint32_t index, struct plain_li
         .seed = rate->seed,
         .cost = limit->cost,
         .rate = limit->first_rate,
+        .doors = limit->doors,
         .limit_id = limiter->limit_id[limit->first_rate],
         .advisory = is_advisory(limit),
         .by_address = subject_is_address(policy, limit->subject),

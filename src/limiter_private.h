@@ -12,6 +12,7 @@ struct plain_limit {
     const struct engine_limit *engine;   /* NULL: it is not so plain */
     uint64_t seed, cost;
     uint32_t rate;
+    uint32_t doors;                      /* of the limit, also if it is not so plain */
     uint16_t limit_id;
     bool advisory;
     bool by_address;                     /* and by nothing else */

@@ -14,8 +14,12 @@ inline void subject_begin(struct subject_finder *finder, const struct policy *po
     finder->policy = policy;
     finder->secret = secret;
     finder->request = request;
-    finder->client = *client;
-    finder->client_key = client_key(client, policy->ipv6_prefix);
+    if (client != &finder->client)
+        finder->client = *client;
+    if (client->family == DROSSEL_IPV6)
+        finder->client_key = client_key(client, policy->ipv6_prefix);
+    else
+        finder->client_key = *client;
     finder->token = request->token;
     finder->looked_for_account = false;
     finder->account_at = 0;

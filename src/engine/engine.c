@@ -32,6 +32,9 @@ const char *engine_compile(const struct engine_spec *spec, struct engine_limit *
     switch ((enum engine_algorithm)spec->algorithm) {
     case ENGINE_SLIDING:
         wrong = sliding_compile(&compiled);
+        compiled.count_bits = (uint8_t)(compiled.stamp_bits - compiled.age_bits);
+        compiled.stamp_mask = (UINT64_C(1) << compiled.stamp_bits) - 1;
+        compiled.age_mask = (UINT64_C(1) << compiled.age_bits) - 1;
         break;
     case ENGINE_BUCKET:
     case ENGINE_LEAKY:

@@ -68,7 +68,9 @@ struct engine_limit {
     uint32_t chunk;              /* sliding: charges to a stamp */
     uint8_t stamps;              /* sliding: closed stamps kept, 0 to 30 */
     uint8_t stamp_bits;          /* sliding: bits of one */
-    uint8_t age_bits;            /* sliding: of these, for the time */
+    uint8_t age_bits;            /* sliding: of these, for the time; the rest count charges */
+    uint8_t count_bits;          /* sliding: that rest */
+    uint64_t stamp_mask, age_mask;   /* sliding: so many ones */
 };
 
 /* A key's state.  Zeroed: fresh.  Same layout as the shared slot, without tag and guard. */

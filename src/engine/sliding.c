@@ -93,36 +93,66 @@ struct window {
     uint64_t open_expiry_ns;  /* when the open one does */
 };
 
-static inline struct window window_at(const struct engine_state *state, const struct engine_limit *limit,
-                                      uint64_t now_ns)
+/* When the closed stamp at `place` leaves the window. */
+static inline uint64_t closed_expiry(const struct engine_state *state, const struct engine_limit *limit, unsigned place,
+                                     uint64_t newest)
+{
+    return expiry_of(limit, place_on_grid(limit, code_at(state, limit, place), newest));
+}
+
+/* How many of `closed` stamps are in the window, where the oldest one is not. */
+static __attribute__((noinline)) unsigned closed_in_window(const struct engine_state *state,
+                                                           const struct engine_limit *limit, unsigned closed,
+                                                           uint64_t newest, uint64_t now_ns)
+{
+    do
+        closed--;
+    while (closed > 0 && closed_expiry(state, limit, closed - 1, newest) <= now_ns);
+    return closed;
+}
+
+static __attribute__((noinline)) uint64_t counted_charges(const struct engine_state *state,
+                                                          const struct engine_limit *limit, unsigned closed)
+{
+    uint64_t charges = 0;
+    for (unsigned i = 0; i < closed; i++)
+        charges += count_of(limit, code_at(state, limit, i));
+    return charges;
+}
+
+/* For the judgement of each decision; window_at is the same, called. */
+static inline __attribute__((always_inline)) struct window
+window_seen(const struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
 {
     struct window window = { .closed = closed_count(state, limit) };
     window.open_expiry_ns = engine_add(state->time_ns, limit->spec.period_ns);
     if (window.closed > 0) {
         window.newest = grid_of(limit, state->time_ns);
-        window.shares = code_at(state, limit, 0) >> count_bits(limit) == (window.newest & low_bits(limit->age_bits));
+        window.shares = code_at(state, limit, 0) >> count_bits(limit) == (window.newest & limit->age_mask);
     }
     /* The open stamp is exact, unless a closed one shares its place on the grid: then it goes with that one, so that what
      * came first also leaves first. */
     if (window.shares)
         window.open_expiry_ns = expiry_of(limit, window.newest);
     window.open = window.open_expiry_ns > now_ns ? state->tally : 0;
-    while (window.closed > 0) { /* oldest first: the first one in the window ends the search */
-        uint64_t place = place_on_grid(limit, code_at(state, limit, window.closed - 1), window.newest);
-        window.first_expiry_ns = expiry_of(limit, place);
-        if (window.first_expiry_ns > now_ns)
-            break;
-        window.closed--;
+    if (window.closed > 0)
+        window.first_expiry_ns = closed_expiry(state, limit, window.closed - 1, window.newest);
+    if (window.closed > 0 && window.first_expiry_ns <= now_ns) {
+        window.closed = closed_in_window(state, limit, window.closed, window.newest, now_ns);
+        if (window.closed > 0)
+            window.first_expiry_ns = closed_expiry(state, limit, window.closed - 1, window.newest);
     }
-    window.charges = window.open;
-    if (count_bits(limit) == 0)
-        window.charges += (uint64_t)window.closed * limit->chunk;
-    else
-        for (unsigned i = 0; i < window.closed; i++)
-            window.charges += count_of(limit, code_at(state, limit, i));
+    window.charges = window.open + (count_bits(limit) == 0 ? (uint64_t)window.closed * limit->chunk
+                                                           : counted_charges(state, limit, window.closed));
     if (window.closed == 0)
         window.first_expiry_ns = window.open > 0 ? window.open_expiry_ns : 0;
     return window;
+}
+
+static __attribute__((noinline)) struct window window_at(const struct engine_state *state,
+                                                         const struct engine_limit *limit, uint64_t now_ns)
+{
+    return window_seen(state, limit, now_ns);
 }
 
 /* When `excess` charges of the window will have left it.  There are at least so many. */
@@ -191,7 +221,8 @@ static void keep(struct engine_state *state, unsigned closed, uint64_t open)
 }
 
 /* Charges to a state that holds nothing but what is in the window. */
-static void charge_kept(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t at_ns)
+static __attribute__((noinline)) void charge_kept(struct engine_state *state, const struct engine_limit *limit,
+                                                  uint64_t cost, uint64_t at_ns)
 {
     while (cost > 0) {
         if (state->tally >= limit->chunk) {
@@ -285,13 +316,14 @@ static inline void tell_spans(const struct engine_limit *limit, uint64_t at_ns, 
     verdict->more_ns = engine_minus(verdict->more_ns, now_ns);
 }
 
-/* Refuses, queues, or only asks. */
+/* Refuses, queues, or only asks, at asked.at_ns.  `seen` is the window at the effective time. */
 static __attribute__((noinline)) void judge_otherwise(const struct engine_state *state,
-                                                      const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
-                                                      struct engine_verdict *verdict)
+                                                      const struct engine_limit *limit, struct charge asked,
+                                                      const struct window *seen, struct engine_verdict *verdict)
 {
+    uint64_t cost = asked.units, now_ns = asked.at_ns;
     uint64_t base_ns = effective_time(state, now_ns), at_ns = base_ns;
-    struct window window = window_at(state, limit, base_ns);
+    struct window window = *seen;
     if (cost > 0 && window.charges + cost > limit->spec.count)
         at_ns = time_without(state, limit, &window, window.charges + cost - limit->spec.count);
     uint64_t latest_ns = is_queued(limit) ? engine_add(now_ns, limit->spec.period_ns) : base_ns;
@@ -316,9 +348,10 @@ inline void sliding_judge(const struct engine_state *state, const struct engine_
                           uint64_t now_ns, struct engine_verdict *verdict)
 {
     uint64_t at_ns = effective_time(state, now_ns);
-    struct window window = window_at(state, limit, at_ns);
+    struct window window = window_seen(state, limit, at_ns);
     if (cost == 0 || window.charges + cost > limit->spec.count || is_queued(limit)) {
-        judge_otherwise(state, limit, cost, now_ns, verdict);
+        struct window in_memory = window; /* a copy, so that otherwise registers suffice */
+        judge_otherwise(state, limit, (struct charge){ cost, now_ns }, &in_memory, verdict);
         return;
     }
     verdict->allowed = true;
@@ -336,7 +369,12 @@ inline void sliding_charge(struct engine_state *state, const struct engine_limit
         sliding_charge_at(state, limit, cost, at_ns);
     } else { /* judged at this very time: the window need not be looked at again */
         keep(state, verdict->kept & KEPT_CLOSED, (verdict->kept & KEPT_OPEN) != 0 ? state->tally : 0);
-        charge_kept(state, limit, cost, at_ns);
+        if (state->tally + cost <= limit->chunk) { /* as charge_kept: the open stamp has room */
+            state->tally += (uint32_t)cost;
+            state->time_ns = at_ns;
+        } else {
+            charge_kept(state, limit, cost, at_ns);
+        }
     }
     verdict->mark = at_ns;
 }

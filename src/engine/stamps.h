@@ -29,7 +29,7 @@ static inline uint64_t low_bits(unsigned bits)
 
 static inline unsigned count_bits(const struct engine_limit *limit)
 {
-    return (unsigned)limit->stamp_bits - limit->age_bits;
+    return limit->count_bits;
 }
 
 /* The `place`th closed stamp, 0 the newest, as it is packed. */
@@ -40,7 +40,7 @@ static inline uint64_t code_at(const struct engine_state *state, const struct en
     uint64_t value = state->log[word] >> shift;
     if (shift + limit->stamp_bits > 64)
         value |= state->log[word + 1] << (64 - shift);
-    return value & low_bits(limit->stamp_bits);
+    return value & limit->stamp_mask;
 }
 
 static inline uint64_t grid_of(const struct engine_limit *limit, uint64_t time_ns)
@@ -59,7 +59,7 @@ static inline uint64_t count_of(const struct engine_limit *limit, uint64_t code)
 /* Grid place of a stamp; `newest` is that of time_ns, to which all codes are relative. */
 static inline uint64_t place_on_grid(const struct engine_limit *limit, uint64_t code, uint64_t newest)
 {
-    uint64_t behind = (newest - (code >> count_bits(limit))) & low_bits(limit->age_bits);
+    uint64_t behind = (newest - (code >> count_bits(limit))) & limit->age_mask;
     return engine_minus(newest, behind);
 }
 
@@ -78,7 +78,7 @@ static inline void push(struct engine_state *state, const struct engine_limit *l
     if (limit->stamps == 0)
         return;
     unsigned closed = closed_count(state, limit);
-    uint64_t code = place & low_bits(limit->age_bits);
+    uint64_t code = place & limit->age_mask;
     if (count_bits(limit) > 0)
         code = code << count_bits(limit) | engine_min(count, low_bits(count_bits(limit)));
     uint64_t *log = state->log;

@@ -33,6 +33,14 @@ APART void judge_unguarded(struct table *table, struct store_batch *batch, uint3
     charge->judged = true;
 }
 
+/* If not, the guarded way tells. */
+APART bool is_still_blocked(struct table *table, struct store_batch *batch, uint32_t i)
+{
+    struct engine_state state;
+    judge_unguarded(table, batch, i, &state);
+    return batch->charge[i].verdict.blocked;
+}
+
 /* Finds the keys' slots, and sets the verdicts of those whose block is running.  Returns whether one of them stops the
  * request. */
 INLINED bool find_blocked(struct table *table, struct store_batch *batch, uint32_t count)
@@ -42,12 +50,7 @@ INLINED bool find_blocked(struct table *table, struct store_batch *batch, uint32
         struct store_charge *charge = &batch->charge[i];
         uint64_t slot = batch->hold[i].slot = table_find(table, charge->key);
         uint64_t end_ns = slot == TABLE_NO_SLOT ? 0 : table_block_end(table, slot, charge->key);
-        charge->judged = end_ns > batch->now_ns;
-        if (!charge->judged)
-            continue;
-        struct engine_state state;
-        judge_unguarded(table, batch, i, &state);
-        charge->judged = charge->verdict.blocked; /* no longer: the guarded way tells */
+        charge->judged = end_ns > batch->now_ns && is_still_blocked(table, batch, i);
         stopped |= charge->judged && !charge->advisory;
     }
     return stopped;
@@ -335,12 +338,20 @@ INLINED bool charge_all(struct table *table, struct store_batch *batch, uint32_t
     return outcome == ADMITTED;
 }
 
-inline bool store_table_charge(struct table *table, struct store_batch *batch)
+APART bool charge_one(struct table *table, struct store_batch *batch)
 {
-    if (batch->count == 1)
-        return charge_all(table, batch, 1);
+    return charge_all(table, batch, 1);
+}
+
+APART bool charge_several(struct table *table, struct store_batch *batch)
+{
     prefetch(table, batch);
     return charge_all(table, batch, batch->count);
+}
+
+inline bool store_table_charge(struct table *table, struct store_batch *batch)
+{
+    return batch->count == 1 ? charge_one(table, batch) : charge_several(table, batch);
 }
 
 void store_table_judge(struct table *table, struct store_batch *batch)

@@ -37,9 +37,11 @@ static void register_after_fork(void)
     pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* initial-exec: without it, a shared library finds these two through a call, for each decision */
-static _Thread_local uint32_t last_ticket __attribute__((tls_model("initial-exec")));
-static _Thread_local uint32_t seeded_in __attribute__((tls_model("initial-exec")));
+/* initial-exec: without it, a shared library finds them through a call, for each decision */
+static _Thread_local struct {
+    uint32_t last;
+    uint32_t seeded_in; /* fork_generation; 0: not yet */
+} tickets __attribute__((tls_model("initial-exec")));
 
 /* A new thread, or the child of a fork: never its parent's tickets. */
 SELDOM static uint32_t random_ticket(uint32_t generation)
@@ -48,19 +50,19 @@ SELDOM static uint32_t random_ticket(uint32_t generation)
     uint32_t ticket;
     pthread_once(&once, register_after_fork);
     if (getrandom(&ticket, sizeof ticket, GRND_NONBLOCK) != sizeof ticket)
-        ticket = (uint32_t)clock_boot() ^ (uint32_t)(uintptr_t)&last_ticket;
-    seeded_in = generation;
+        ticket = (uint32_t)clock_boot() ^ (uint32_t)(uintptr_t)&tickets.last;
+    tickets.seeded_in = generation;
     return ticket;
 }
 
 inline uint32_t table_ticket(void)
 {
     uint32_t generation = atomic_load_explicit(&fork_generation, memory_order_relaxed);
-    uint32_t ticket = seeded_in == generation ? last_ticket : random_ticket(generation);
+    uint32_t ticket = tickets.seeded_in == generation ? tickets.last : random_ticket(generation);
     do
         ticket += UINT32_C(0x9e3779b1);
     while (ticket == 0);
-    last_ticket = ticket;
+    tickets.last = ticket;
     return ticket;
 }
 
@@ -69,8 +71,10 @@ inline void slot_read(const struct slot *slot, struct engine_state *state)
     uint32_t meta = atomic_load_explicit(&slot->meta, memory_order_relaxed);
     state->block_end_ns = atomic_load_explicit(&slot->block_end_ns, memory_order_relaxed);
     state->time_ns = atomic_load_explicit(&slot->time_ns, memory_order_relaxed);
-    for (unsigned i = 0; i < 4; i++)
-        state->log[i] = atomic_load_explicit(&slot->log[i], memory_order_relaxed);
+    state->log[0] = atomic_load_explicit(&slot->log[0], memory_order_relaxed); /* no loop: compilers keep it one */
+    state->log[1] = atomic_load_explicit(&slot->log[1], memory_order_relaxed);
+    state->log[2] = atomic_load_explicit(&slot->log[2], memory_order_relaxed);
+    state->log[3] = atomic_load_explicit(&slot->log[3], memory_order_relaxed);
     state->tally = meta & 0xffffff;
     state->strikes = (uint8_t)(meta >> 24);
 }
@@ -79,8 +83,10 @@ inline void slot_write(struct slot *slot, const struct engine_state *state)
 {
     uint32_t meta = (uint32_t)state->strikes << 24 | (state->tally & 0xffffff);
     atomic_store_explicit(&slot->block_end_ns, state->block_end_ns, memory_order_relaxed);
-    for (unsigned i = 0; i < 4; i++)
-        atomic_store_explicit(&slot->log[i], state->log[i], memory_order_relaxed);
+    atomic_store_explicit(&slot->log[0], state->log[0], memory_order_relaxed);
+    atomic_store_explicit(&slot->log[1], state->log[1], memory_order_relaxed);
+    atomic_store_explicit(&slot->log[2], state->log[2], memory_order_relaxed);
+    atomic_store_explicit(&slot->log[3], state->log[3], memory_order_relaxed);
     atomic_store_explicit(&slot->time_ns, state->time_ns, memory_order_relaxed);
     atomic_store_explicit(&slot->meta, meta, memory_order_relaxed);
 }
