@@ -277,8 +277,8 @@ SELDOM static void tell_merged(const struct engine_state *state, const struct en
 }
 
 /* The same, after `cost` was charged to it. */
-static inline void tell_charged(const struct engine_state *state, const struct engine_limit *limit,
-                                const struct window *window, struct charge cost, struct engine_verdict *verdict)
+static void tell_charged(const struct engine_state *state, const struct engine_limit *limit,
+                         const struct window *window, struct charge cost, struct engine_verdict *verdict)
 {
     bool closes = window->open >= limit->chunk;
     bool spills = (closes ? 0 : window->open) + cost.units > limit->chunk;
@@ -304,8 +304,8 @@ static inline void tell_charged(const struct engine_state *state, const struct e
 }
 
 /* So far the times are points; makes them spans from now on, and says what a queue leaves for requests at once. */
-static inline void tell_spans(const struct engine_limit *limit, uint64_t at_ns, uint64_t now_ns,
-                              struct engine_verdict *verdict)
+static void tell_spans(const struct engine_limit *limit, uint64_t at_ns, uint64_t now_ns,
+                       struct engine_verdict *verdict)
 {
     if (is_queued(limit) && at_ns > now_ns) {
         if (verdict->used < limit->spec.count)
@@ -316,7 +316,7 @@ static inline void tell_spans(const struct engine_limit *limit, uint64_t at_ns, 
     verdict->more_ns = engine_minus(verdict->more_ns, now_ns);
 }
 
-/* Refuses, queues, or only asks, at asked.at_ns.  `seen` is the window at the effective time. */
+/* Refuses, queues, closes the open stamp, or only asks, at asked.at_ns.  `seen` is the window at the effective time. */
 static __attribute__((noinline)) void judge_otherwise(const struct engine_state *state,
                                                       const struct engine_limit *limit, struct charge asked,
                                                       const struct window *seen, struct engine_verdict *verdict)
@@ -344,20 +344,27 @@ static __attribute__((noinline)) void judge_otherwise(const struct engine_state 
     tell_spans(limit, at_ns, now_ns, verdict);
 }
 
+/* Here: the open stamp has room for it, as nearly always above N = 16.  All times that are told are ahead of now. */
 inline void sliding_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
                           uint64_t now_ns, struct engine_verdict *verdict)
 {
     uint64_t at_ns = effective_time(state, now_ns);
     struct window window = window_seen(state, limit, at_ns);
-    if (cost == 0 || window.charges + cost > limit->spec.count || is_queued(limit)) {
+    uint64_t used = window.charges + cost, count = limit->spec.count;
+    if (cost == 0 || used > count || window.open + cost > limit->chunk || is_queued(limit)) {
         struct window in_memory = window; /* a copy, so that otherwise registers suffice */
         judge_otherwise(state, limit, (struct charge){ cost, now_ns }, &in_memory, verdict);
         return;
     }
+    uint64_t reset_ns = engine_add(at_ns, limit->spec.period_ns);
+    if (window.closed > 0 && window.shares && grid_of(limit, at_ns) == window.newest)
+        reset_ns = expiry_of(limit, window.newest);
     verdict->allowed = true;
     verdict->kept = kept_of(&window);
-    tell_charged(state, limit, &window, (struct charge){ cost, at_ns }, verdict);
-    tell_spans(limit, at_ns, now_ns, verdict);
+    verdict->used = used;
+    verdict->remaining = count - used;
+    verdict->reset_ns = reset_ns - now_ns;
+    verdict->more_ns = (window.closed > 0 ? window.first_expiry_ns : reset_ns) - now_ns;
 }
 
 inline void sliding_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,

@@ -424,7 +424,8 @@ bool table_holds(const struct table *table, const struct table_hold *hold)
     return atomic_load_explicit(&table->slots[hold->slot].guard, memory_order_relaxed) == hold->ticket;
 }
 
-inline bool table_put(struct table *table, const struct table_hold *hold, struct table_key key, uint16_t limit)
+__attribute__((always_inline)) inline bool table_put(struct table *table, const struct table_hold *hold,
+                                                     struct table_key key, uint16_t limit)
 {
     struct slot *slot = &table->slots[hold->slot];
     if (atomic_load_explicit(&slot->guard, memory_order_acquire) != hold->ticket)
