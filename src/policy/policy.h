@@ -77,6 +77,7 @@ struct policy_limit {
     enum policy_outage on_outage;
     uint64_t deadline_ns;
     bool failures;                   /* `N failures per T`: charged on arrival, given back if the outcome is no failure */
+    enum policy_distinct { POLICY_NOT_DISTINCT = 0, POLICY_DISTINCT_ACCOUNTS, POLICY_DISTINCT_ADDRESSES } distinct;
     bool reset_on_success;           /* a success clears this key */
     bool needs_body;                 /* its key has an account that may stand in the body of the request */
     uint64_t hold_ns;                /* with failures: how long a request waits for charges with an open outcome; 0: not */
