@@ -165,6 +165,8 @@ struct policy_class_set { uint64_t bits[POLICY_CLASSES_MAX / 64]; };
  * (never more than policy->limit_count).  No allocation. */
 uint32_t policy_match(const struct policy *policy, const struct policy_facts *facts, struct policy_class_set *classes,
                       uint32_t *limits, uint32_t cap);
+/* Do all classes of the limit hold, and none that it excludes? */
+bool policy_limit_is_for(const struct policy_limit *limit, const struct policy_class_set *classes);
 static inline bool policy_in_class(const struct policy_class_set *classes, uint32_t index)
 {
     return (classes->bits[index / 64] >> (index % 64) & 1) != 0;
