@@ -41,6 +41,14 @@ static void add_open_counters(const struct limiter *limiter, const struct policy
     }
 }
 
+/* What a limit that counts different ones counts of this request; 0 if it is not there. */
+static uint64_t thing_of(const struct limiter *limiter, struct subject_finder *finder, const struct policy_limit *limit)
+{
+    if (limit->distinct == POLICY_DISTINCT_ACCOUNTS)
+        return subject_accounts_thing(finder);
+    return key_address_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, &finder->client_key).half[1] | 1;
+}
+
 /* Adds the charges of one limit for one key.  Those beyond `cap` are only counted. */
 static void add_key(const struct limiter *limiter, struct subject_finder *finder, const struct policy_limit *limit,
                     uint64_t cost, struct charges *charges)
@@ -84,7 +92,7 @@ void limiter_plan(const struct limiter *limiter, uint32_t index, struct plain_li
     plain->doors = limit->doors;
     bool has_accounts = policy->needs_body && subject_has_account(policy, limit->subject);
     if (limit->rate_count != 1 || limit->overrides != NULL || limit->class_cost_count > 0 || limit->failures ||
-        has_accounts)
+        has_accounts || limit->distinct != POLICY_NOT_DISTINCT)
         return;
     const struct policy_rate *rate = &policy->rates[limit->first_rate];
     *plain = (struct plain_limit){
@@ -132,6 +140,12 @@ static __attribute__((noinline)) void add_any(const struct limiter *limiter, str
         return;
     }
     uint64_t cost = limiter_times(policy_cost_of(limit, classes), finder->request->extra_cost);
+    if (limit->distinct != POLICY_NOT_DISTINCT) {
+        uint64_t thing = thing_of(limiter, finder, limit);
+        if (thing == 0)
+            return;
+        cost = finder->request->extra_cost == DROSSEL_ASK ? 0 : thing;
+    }
     unsigned accounts = 1;
     if (limiter->policy->needs_body && subject_has_account(limiter->policy, limit->subject))
         accounts = subject_account_count(finder);

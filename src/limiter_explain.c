@@ -3,17 +3,6 @@
 
 #include <string.h>
 
-static bool has_class(const struct policy_limit *limit, const struct policy_class_set *classes)
-{
-    for (uint32_t i = 0; i < limit->positive_count; i++)
-        if (!policy_in_class(classes, limit->positive[i]))
-            return false;
-    for (uint32_t i = 0; i < limit->negative_count; i++)
-        if (policy_in_class(classes, limit->negative[i]))
-            return false;
-    return true;
-}
-
 /* May the request still wait for outcomes in this limit?  Where a refusal stops nobody, doubt is never more than that. */
 static bool may_wait(const struct policy_limit *limit, const struct drossel_request *request)
 {
@@ -64,7 +53,7 @@ void limiter_explain(struct limiter *limiter, const struct drossel_request *requ
     memset(explained, 0, sizeof *explained);
     explained->limit = index;
     (void)policy_match(policy, &facts, &classes, NULL, 0);
-    if (!has_class(limit, &classes)) {
+    if (!policy_limit_is_for(limit, &classes)) {
         explained->why = LIMITER_NO_CLASS;
         return;
     }

@@ -54,6 +54,9 @@ bool subject_is_address(const struct policy *policy, uint32_t index);
 /* How many accounts the request names: 0, mostly 1, more if a field is there more than once. */
 unsigned subject_account_count(struct subject_finder *finder);
 
+/* A hash of all accounts that the request names, for limits that count different ones; 0 if it names none. */
+uint64_t subject_accounts_thing(struct subject_finder *finder);
+
 /* From now on the account number `at` is the one that subjects are made of; 0 at first. */
 void subject_account_select(struct subject_finder *finder, unsigned at);
 

@@ -91,6 +91,14 @@ unsigned subject_account_count(struct subject_finder *finder)
     return finder->account_count;
 }
 
+uint64_t subject_accounts_thing(struct subject_finder *finder)
+{
+    uint64_t thing = 0;
+    for (unsigned i = 0; i < subject_account_count(finder); i++)
+        thing ^= finder->account_hash[i].half[1] | 1; /* in any order: a new name among known ones is a new thing */
+    return subject_account_count(finder) == 0 ? 0 : thing | 1;
+}
+
 bool subject_has_account(const struct policy *policy, uint32_t index)
 {
     const struct policy_subject *subject = &policy->subjects[index];

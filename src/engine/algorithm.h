@@ -70,6 +70,12 @@ uint64_t bucket_refund(struct engine_state *state, const struct engine_limit *li
 void bucket_repair(struct engine_state *state, const struct engine_limit *limit);
 void bucket_charge_now(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns);
 
+const char *distinct_compile(struct engine_limit *limit);
+void distinct_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t thing, uint64_t now_ns,
+                    struct engine_verdict *verdict);
+void distinct_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t thing, uint64_t now_ns);
+void distinct_pull(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns);
+
 void fixed_pull(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns);
 void fixed_judge(const struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                  struct engine_verdict *verdict);

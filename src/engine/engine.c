@@ -7,7 +7,7 @@
 
 static const char *check_spec(const struct engine_spec *spec)
 {
-    if (spec->algorithm > ENGINE_LEAKY)
+    if (spec->algorithm > ENGINE_DISTINCT)
         return "unknown algorithm; write sliding, fixed, bucket or leaky";
     if (spec->count > ENGINE_COUNT_MAX || spec->burst > ENGINE_COUNT_MAX)
         return "a count beyond 100 million is finer than the engine can hold; write a smaller one over a shorter time";
@@ -39,6 +39,9 @@ const char *engine_compile(const struct engine_spec *spec, struct engine_limit *
     case ENGINE_BUCKET:
     case ENGINE_LEAKY:
         wrong = bucket_compile(&compiled);
+        break;
+    case ENGINE_DISTINCT:
+        wrong = distinct_compile(&compiled);
         break;
     case ENGINE_FIXED:
         break;
@@ -111,6 +114,9 @@ static void counter_pull(struct engine_state *state, const struct engine_limit *
     case ENGINE_LEAKY:
         bucket_pull(state, limit, now_ns);
         break;
+    case ENGINE_DISTINCT:
+        distinct_pull(state, limit, now_ns);
+        break;
     }
 }
 
@@ -142,7 +148,15 @@ static inline void judge_by_algorithm(const struct engine_state *state, const st
     case ENGINE_LEAKY:
         bucket_judge(state, limit, cost, now_ns, verdict);
         break;
+    case ENGINE_DISTINCT:
+        distinct_judge(state, limit, cost, now_ns, verdict);
+        break;
     }
+}
+
+static bool is_too_much(const struct engine_limit *limit, uint64_t cost)
+{
+    return cost > limit->capacity && limit->spec.algorithm != ENGINE_DISTINCT;
 }
 
 /* The counter of a blocked key is clear, but where the clock stepped back into a block that was over. */
@@ -162,7 +176,7 @@ static __attribute__((noinline)) void judge_blocked(const struct engine_state *s
     verdict->blocked = true;
     verdict->used = limit->capacity;
     verdict->wait_ns = verdict->reset_ns = verdict->more_ns = state->block_end_ns - now_ns;
-    if (cost > limit->capacity)
+    if (is_too_much(limit, cost))
         verdict->wait_ns = ENGINE_NEVER;
     else if (state->time_ns > 0)
         add_wait_after_block(state, limit, cost, verdict);
@@ -180,7 +194,7 @@ inline void engine_judge(const struct engine_state *state, const struct engine_l
         judge_blocked(state, limit, cost, now_ns, verdict);
         return;
     }
-    bool is_possible = cost <= limit->capacity;
+    bool is_possible = !is_too_much(limit, cost);
     judge_by_algorithm(state, limit, is_possible ? cost : 0, now_ns, verdict);
     if (is_possible)
         return;
@@ -204,6 +218,9 @@ inline void engine_charge(struct engine_state *state, const struct engine_limit 
     case ENGINE_BUCKET:
     case ENGINE_LEAKY:
         bucket_charge(state, limit, cost, now_ns, verdict);
+        break;
+    case ENGINE_DISTINCT:
+        distinct_charge(state, limit, cost, now_ns);
         break;
     }
 }
@@ -253,6 +270,8 @@ SELDOM static void count_refused(struct engine_state *state, const struct engine
     case ENGINE_LEAKY:
         bucket_count_refused(state, limit, now_ns);
         break;
+    case ENGINE_DISTINCT: /* what is refused is not let in, and nothing is pushed out for it */
+        break;
     }
 }
 
@@ -294,6 +313,8 @@ uint64_t engine_refund(struct engine_state *state, const struct engine_limit *li
     case ENGINE_BUCKET:
     case ENGINE_LEAKY:
         return bucket_refund(state, limit, cost, mark, now_ns);
+    case ENGINE_DISTINCT:
+        return 0;
     }
     return 0;
 }
@@ -354,6 +375,8 @@ static void counter_repair(struct engine_state *state, const struct engine_limit
     case ENGINE_LEAKY:
         bucket_repair(state, limit);
         break;
+    case ENGINE_DISTINCT: /* any bits are entries */
+        break;
     }
 }
 
@@ -401,6 +424,8 @@ SELDOM static void convert_counter(const struct engine_state *state, const struc
     case ENGINE_BUCKET:
     case ENGINE_LEAKY:
         bucket_charge_now(fresh, to, used, now_ns);
+        break;
+    case ENGINE_DISTINCT: /* which things they were is not known */
         break;
     }
 }

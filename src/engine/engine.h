@@ -29,7 +29,13 @@
 #define ENGINE_COUNT_MAX UINT64_C(100000000)     /* the largest N and burst */
 #define ENGINE_PERIOD_MAX_NS (UINT64_C(366) * 86400 * 1000000000)   /* the longest T, block, forgive */
 
-enum engine_algorithm { ENGINE_SLIDING = 0, ENGINE_FIXED = 1, ENGINE_BUCKET = 2, ENGINE_LEAKY = 3 };
+enum engine_algorithm {
+    ENGINE_SLIDING = 0,
+    ENGINE_FIXED = 1,
+    ENGINE_BUCKET = 2,
+    ENGINE_LEAKY = 3,
+    ENGINE_DISTINCT = 4          /* N different things in T; the `cost` of a charge is then a hash of the thing, 0 asks */
+};
 
 enum engine_flag {
     ENGINE_FROM_FIRST = 1,       /* fixed: the window starts with the key's first request */

@@ -240,6 +240,8 @@ static bool stands_before(const struct reading *reading, const struct limit_draf
     const struct policy_limit *first = a->limit, *then = b->limit;
     if (a->broken || first->dry_run || first->overrides != NULL || first->action > POLICY_DROP || a->store != b->store)
         return false;
+    if (first->distinct != POLICY_NOT_DISTINCT)
+        return false;
     if (first->failures && (!then->failures || first->reset_on_success))
         return false; /* successes pass without end, or give the whole quota again */
     if (first->cost != then->cost || first->class_cost_count + then->class_cost_count > 0)
@@ -286,7 +288,8 @@ static bool is_shadowed(struct reading *reading, const struct rate_text *rate, c
 static void check_shadows(struct reading *reading, const struct limit_draft *draft)
 {
     bool windowed = draft->spec.algorithm == ENGINE_SLIDING || draft->spec.algorithm == ENGINE_FIXED;
-    if (!windowed || (draft->spec.flags & ENGINE_COUNT_REFUSED) != 0 || draft->limit->overrides != NULL)
+    if (!windowed || draft->limit->distinct != POLICY_NOT_DISTINCT || (draft->spec.flags & ENGINE_COUNT_REFUSED) != 0 ||
+        draft->limit->overrides != NULL)
         return;
     for (uint32_t i = 0; i < draft->rate_count; i++)
         for (uint32_t k = 0; k < reading->draft_count; k++)

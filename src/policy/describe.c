@@ -273,6 +273,17 @@ static void describe_one_rate(const struct policy *policy, const struct policy_l
         fputs(".\n", out);
         return;
     }
+    if (limit->distinct != POLICY_NOT_DISTINCT) {
+        char period[SPEECH_BYTES];
+        say_duration(rate->engine.spec.period_ns, period);
+        fprintf(out, " may name %" PRIu64 " different %s in any %s", rate->engine.spec.count,
+                limit->distinct == POLICY_DISTINCT_ACCOUNTS ? "accounts" : "addresses", period);
+        describe_key(policy, limit, out);
+        fputs("; ", out);
+        describe_excess(limit, "one with yet another", out);
+        fputs(".\n", out);
+        return;
+    }
     if (limit->failures)
         fputs(by_cost ? " may spend on failures " : " may fail ", out);
     else

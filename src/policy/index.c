@@ -144,11 +144,8 @@ struct found {
     uint64_t bits[POLICY_LIMITS_MAX / 64];
 };
 
-static bool limit_matches(const struct policy_limit *limit, const struct policy_class_set *classes,
-                          enum drossel_door door)
+bool policy_limit_is_for(const struct policy_limit *limit, const struct policy_class_set *classes)
 {
-    if ((limit->doors >> door & 1) == 0)
-        return false;
     for (uint32_t i = 0; i < limit->positive_count; i++)
         if (!policy_in_class(classes, limit->positive[i]))
             return false;
@@ -156,6 +153,12 @@ static bool limit_matches(const struct policy_limit *limit, const struct policy_
         if (policy_in_class(classes, limit->negative[i]))
             return false;
     return true;
+}
+
+static bool limit_matches(const struct policy_limit *limit, const struct policy_class_set *classes,
+                          enum drossel_door door)
+{
+    return (limit->doors >> door & 1) != 0 && policy_limit_is_for(limit, classes);
 }
 
 static void find_limits(const struct policy *policy, const struct arena_list *list, enum drossel_door door,

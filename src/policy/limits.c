@@ -19,6 +19,10 @@ static void read_allow_item(struct reading *reading, const struct node *node, vo
         return;
     }
     draft->limit->failures = rate.unit == UNIT_FAILURES;
+    if (rate.unit == UNIT_ACCOUNTS)
+        draft->limit->distinct = POLICY_DISTINCT_ACCOUNTS;
+    if (rate.unit == UNIT_ADDRESSES)
+        draft->limit->distinct = POLICY_DISTINCT_ADDRESSES;
     for (uint32_t i = 0; i < draft->rate_count; i++)
         if (draft->rate[i].count == rate.count && draft->rate[i].period_ns == rate.period_ns) {
             mistake(reading, node, "the rate \"%s\" stands here twice; leave one out",

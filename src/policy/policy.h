@@ -77,6 +77,7 @@ struct policy_limit {
     enum policy_outage on_outage;
     uint64_t deadline_ns;
     bool failures;                   /* `N failures per T`: charged on arrival, given back if the outcome is no failure */
+    enum policy_distinct { POLICY_NOT_DISTINCT = 0, POLICY_DISTINCT_ACCOUNTS, POLICY_DISTINCT_ADDRESSES } distinct;
     bool reset_on_success;           /* a success clears this key */
     bool needs_body;                 /* its key has an account that may stand in the body of the request */
     uint64_t hold_ns;                /* with failures: how long a request waits for charges with an open outcome; 0: not */
@@ -167,6 +168,8 @@ struct policy_class_set { uint64_t bits[POLICY_CLASSES_MAX / 64]; };
  * (never more than policy->limit_count).  No allocation. */
 uint32_t policy_match(const struct policy *policy, const struct policy_facts *facts, struct policy_class_set *classes,
                       uint32_t *limits, uint32_t cap);
+/* Do all classes of the limit hold, and none that it excludes? */
+bool policy_limit_is_for(const struct policy_limit *limit, const struct policy_class_set *classes);
 static inline bool policy_in_class(const struct policy_class_set *classes, uint32_t index)
 {
     return (classes->bits[index / 64] >> (index % 64) & 1) != 0;

@@ -31,6 +31,8 @@ struct engine_spec spec_of_rate(const struct limit_draft *draft, const struct ra
         spec.undelayed = 0; /* who asks for delay as the action wants the burst to be delayed */
     if (delays && !leaky)
         spec.flags |= ENGINE_QUEUE;
+    if (draft->limit->distinct != POLICY_NOT_DISTINCT)
+        spec.algorithm = ENGINE_DISTINCT;
     if (draft->limit->failures)
         spec.flags |= ENGINE_REFUNDABLE;
     if (spec.algorithm != ENGINE_FIXED)
@@ -50,24 +52,36 @@ static void check_refunds(struct reading *reading, const struct rate_text *rate,
                 STEADY_FAILURES_MAX, (unsigned long long)rate->count);
 }
 
+/* What is counted: 0 requests, 1 failures, 2 different accounts, 3 different addresses. */
+static unsigned counted_by_unit(enum rate_unit unit)
+{
+    return unit == UNIT_FAILURES ? 1 : unit == UNIT_ACCOUNTS ? 2 : unit == UNIT_ADDRESSES ? 3 : 0;
+}
+
+static unsigned counted_by_limit(const struct policy_limit *limit)
+{
+    return limit->distinct == POLICY_NOT_DISTINCT ? limit->failures : 1 + (unsigned)limit->distinct;
+}
+
+static const char *counted_name(unsigned counted)
+{
+    static const char *const names[] = { "requests", "failures", "accounts", "addresses" };
+    return names[counted];
+}
+
 bool accept_unit(struct reading *reading, const struct limit_draft *draft, const struct rate_text *rate)
 {
     const char *text = quotable(reading->arena, rate->node->text);
-    bool failures = rate->unit == UNIT_FAILURES;
+    const char *this_one = counted_name(counted_by_unit(rate->unit)),
+               *first = counted_name(counted_by_limit(draft->limit));
     char period[32];
-    policy_duration_format(rate->period_ns, period, sizeof(period));
-    if (rate->unit == UNIT_ACCOUNTS || rate->unit == UNIT_ADDRESSES) {
-        not_yet(reading, rate->node, arena_format(reading->arena, "rate \"%s\"", text),
-                arena_format(reading->arena, "count failures instead, as `%llu failures per %s`",
-                             (unsigned long long)rate->count, period));
-        return false;
-    }
-    if (draft->rate_count == 0 || draft->limit->failures == failures)
+    if (draft->rate_count == 0 || this_one == first)
         return true;
+    policy_duration_format(rate->period_ns, period, sizeof(period));
     mistake(reading, rate->node,
-            "rate \"%s\" counts %s, and the limit's first one %s; write `%llu %sper %s`, or a second limit", text,
-            failures ? "failures" : "requests", failures ? "requests" : "failures", (unsigned long long)rate->count,
-            failures ? "" : "failures ", period);
+            "rate \"%s\" counts %s, and the limit's first one %s; write `%llu %s%sper %s`, or a second limit", text,
+            this_one, first, (unsigned long long)rate->count, counted_by_limit(draft->limit) == 0 ? "" : first,
+            counted_by_limit(draft->limit) == 0 ? "" : " ", period);
     return false;
 }
 
@@ -125,6 +139,7 @@ static void check_companions(struct reading *reading, struct limit_draft *draft)
 {
     const struct engine_spec *spec = &draft->spec;
     bool failures = draft->limit->failures, rated = draft->rate_count > 0;
+    bool distinct = draft->limit->distinct != POLICY_NOT_DISTINCT;
     enum policy_action action = draft->limit->action;
     bool windowed = spec->algorithm == ENGINE_SLIDING || spec->algorithm == ENGINE_FIXED;
     bool blocks = draft->at[KEY_BLOCK] != NULL || draft->at[KEY_BAN] != NULL;
@@ -143,6 +158,12 @@ static void check_companions(struct reading *reading, struct limit_draft *draft)
           "`hold` on a limit that counts no failures; write allow: N failures per T, or leave it out" },
         { rated && !failures, KEY_RESET_ON,
           "`reset_on` on a limit that counts no failures; write allow: N failures per T, or leave it out" },
+        { distinct && spec->algorithm != ENGINE_SLIDING, KEY_ALGORITHM,
+          "`algorithm` on a limit that counts different ones, which has its own; leave it out" },
+        { distinct, KEY_COST, "`cost` on a limit that counts different ones; leave it out" },
+        { distinct && action == POLICY_DELAY, KEY_ACTION,
+          "`action: delay` on a limit that counts different ones: waiting makes none known; write refuse or "
+          "challenge" },
         { failures && action == POLICY_DELAY, KEY_ACTION,
           "`action: delay` on a limit that counts failures, which cannot be put off; write refuse or challenge" },
         { action != POLICY_CHALLENGE && action_is_known(draft), KEY_CHALLENGE_TO,
@@ -156,24 +177,46 @@ static void check_companions(struct reading *reading, struct limit_draft *draft)
     }
 }
 
-/* May the key have an account that stands in the request's body? */
+static bool has_part(const struct policy_subject *subject, enum policy_part_kind kind)
+{
+    for (unsigned i = 0; i < subject->part_count; i++)
+        if (subject->part[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* May an account that the limit needs, in its key or to count it, stand in the request's body? */
 static bool needs_body(const struct reading *reading, const struct policy_limit *limit)
 {
     const struct policy *policy = reading->policy;
     const struct policy_subject *subject = (const struct policy_subject *)reading->subjects.items + limit->subject;
-    bool account = false, body = false;
-    for (unsigned i = 0; i < subject->part_count; i++)
-        account = account || subject->part[i].kind == POLICY_BY_ACCOUNT;
+    bool body = false;
     for (uint32_t i = 0; i < policy->account_from_count; i++)
         body = body || policy->account_from[i].kind == POLICY_FROM_FORM ||
                policy->account_from[i].kind == POLICY_FROM_JSON;
-    return account && body;
+    return body && (limit->distinct == POLICY_DISTINCT_ACCOUNTS || has_part(subject, POLICY_BY_ACCOUNT));
+}
+
+/* One account has no different accounts. */
+static void check_distinct(struct reading *reading, struct limit_draft *draft)
+{
+    const struct policy_limit *limit = draft->limit;
+    bool accounts = limit->distinct == POLICY_DISTINCT_ACCOUNTS;
+    const struct policy_subject *subject = (const struct policy_subject *)reading->subjects.items + limit->subject;
+    if (limit->distinct == POLICY_NOT_DISTINCT || draft->broken ||
+        !has_part(subject, accounts ? POLICY_BY_ACCOUNT : POLICY_BY_ADDRESS))
+        return;
+    mistake(reading, draft->rate[0].node,
+            accounts ? "different accounts of a key that is one account; write by: address"
+                     : "different addresses of a key that is one address; write by: account");
+    draft->broken = true;
 }
 
 void compile_limit(struct reading *reading, struct limit_draft *draft)
 {
     struct policy_limit *limit = draft->limit;
     check_companions(reading, draft);
+    check_distinct(reading, draft);
     if (!limit->failures)
         limit->hold_ns = 0;
     if (draft->broken)

@@ -15,7 +15,7 @@
  *
  * The killed.  A slot is claimed in the order: key 0, state, key.  Killed in between, it is free.  A state is written word by
  * word; killed in between, some words are new and some old: engine_repair makes a valid state of any words.  A guard that
- * stays is taken over after TABLE_GUARD_PATIENCE_NS by the one who needs it; nobody else ever waits for it.
+ * stays is taken over after TABLE_GUARD_PATIENCE_NS of the waiter's own turns by the one who needs it; nobody else ever waits for it.
  */
 #include "table/layout.h"
 
@@ -397,23 +397,35 @@ static void take_over(struct table *table, struct slot *slot, uint32_t dead, uin
     guard_free(slot, ticket);
 }
 
+static bool is_unchanged(const struct slot *slot, uint32_t seen)
+{
+    return atomic_load_explicit(&slot->guard, memory_order_relaxed) == seen;
+}
+
+/* How long is too long for a living holder?  On an idle machine TABLE_GUARD_PATIENCE_NS is ten thousand times what he needs.  On
+ * a busy one he may be off the processor in the middle of his work; but then so are we: each turn counts for no more
+ * than TABLE_TURN_NS, however long we were kept waiting for it. */
 void table_wait(struct table *table, const struct table_hold *busy, uint64_t now_ns)
 {
     struct slot *slot = &table->slots[busy->slot];
     uint32_t seen = atomic_load_explicit(&slot->guard, memory_order_relaxed);
     if (seen == 0)
         return;
-    for (unsigned i = 0; i < 64; i++) {
-        pause_briefly();
-        if (atomic_load_explicit(&slot->guard, memory_order_relaxed) != seen)
+    for (unsigned pauses = 1; pauses <= 64; pauses *= 2) { /* looking takes the line from the one who writes to it */
+        for (unsigned i = 0; i < pauses; i++)
+            pause_briefly();
+        if (!is_unchanged(slot, seen))
             return;
     }
-    uint64_t since_ns = steady_ns();
-    do {
+    uint64_t waited_ns = 0, before_ns = steady_ns();
+    while (waited_ns < TABLE_GUARD_PATIENCE_NS) {
         sched_yield(); /* the holder may want this very processor */
-        if (atomic_load_explicit(&slot->guard, memory_order_relaxed) != seen)
+        if (!is_unchanged(slot, seen))
             return;
-    } while (steady_ns() - since_ns < TABLE_GUARD_PATIENCE_NS);
+        uint64_t after_ns = steady_ns();
+        waited_ns += after_ns - before_ns < TABLE_TURN_NS ? after_ns - before_ns : TABLE_TURN_NS;
+        before_ns = after_ns;
+    }
     take_over(table, slot, seen, now_ns);
 }
 
@@ -424,8 +436,7 @@ bool table_holds(const struct table *table, const struct table_hold *hold)
     return atomic_load_explicit(&table->slots[hold->slot].guard, memory_order_relaxed) == hold->ticket;
 }
 
-__attribute__((always_inline)) inline bool table_put(struct table *table, const struct table_hold *hold,
-                                                     struct table_key key, uint16_t limit)
+inline bool table_put(struct table *table, const struct table_hold *hold, struct table_key key, uint16_t limit)
 {
     struct slot *slot = &table->slots[hold->slot];
     if (atomic_load_explicit(&slot->guard, memory_order_acquire) != hold->ticket)

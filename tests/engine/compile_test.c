@@ -17,7 +17,7 @@ static void every_mistake_is_told_and_leaves_the_limit_untouched(void **unused)
                   { good, "a time below 1ms" },       { good, "a time beyond 366d" },  { good, "a block beyond 366d" },
                   { good, "a block beyond 366d" },    { good, "a block beyond 366d" }, { good, "a factor below 1" },
                   { good, "burst 0 admits nothing" }, { good, "a bucket so deep" } };
-    cases[0].spec.algorithm = 4;
+    cases[0].spec.algorithm = 5;
     cases[1].spec.count = ENGINE_COUNT_MAX + 1;
     cases[2].spec.burst = ENGINE_COUNT_MAX + 1;
     cases[3].spec.period_ns = MS - 1;

@@ -270,13 +270,22 @@ static const struct mistake_case limit_cases[] = {
       "limits:\n  a: { by: address, allow: 10 accounts per 1h }\n"
       "  b: { by: account, allow: [20 addresses per 1h, 5 failures per 1h], overrides: { x: 9 addresses per 1h } }\n"
       "  c: { by: address, allow: 10 acounts per 1h }\n",
-      "p.yaml:3:28: rate \"10 accounts per 1h\": not carried out by this version yet; count failures instead, as `10 "
-      "failures per 1h`\n"
-      "p.yaml:4:29: rate \"20 addresses per 1h\": not carried out by this version yet; count failures instead, as `20 "
-      "failures per 1h`\n"
-      "p.yaml:4:86: rate \"9 addresses per 1h\": not carried out by this version yet; count failures instead, as `9 "
-      "failures per 1h`\n"
+      "p.yaml:4:50: rate \"5 failures per 1h\" counts failures, and the limit's first one addresses; write `5 "
+      "addresses "
+      "per 1h`, or a second limit\n"
       "p.yaml:5:28: rate \"10 acounts per 1h\": unknown word \"acounts\"; did you mean \"accounts\"?\n" },
+    { "different ones of one",
+      HEAD "limits:\n  a: { by: account, allow: 10 accounts per 1h }\n"
+           "  b: { by: [token, address], allow: 3 addresses per 1h }\n"
+           "  c: { by: address, allow: 21 accounts per 1h }\n"
+           "  d: { by: address, allow: 9 accounts per 1h, algorithm: fixed, cost: 2 }\n",
+      "p.yaml:3:28: different accounts of a key that is one account; write by: address\n"
+      "p.yaml:4:37: different addresses of a key that is one address; write by: account\n"
+      "p.yaml:5:28: rate \"21 accounts per 1h\": a key can tell no more than 20 different ones apart; write 20 or "
+      "fewer, "
+      "or count failures\n"
+      "p.yaml:6:58: `algorithm` on a limit that counts different ones, which has its own; leave it out\n"
+      "p.yaml:6:71: `cost` on a limit that counts different ones; leave it out\n" },
     { "what only failures have", ONE("hold: 0, reset_on: success, challenge_to: /captcha"),
       "p.yaml:2:53: `hold` on a limit that counts no failures; write allow: N failures per T, or leave it out\n"
       "p.yaml:2:66: `reset_on` on a limit that counts no failures; write allow: N failures per T, or leave it out\n"
