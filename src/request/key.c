@@ -113,7 +113,7 @@ struct key_hash key_pair_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t ki
 
 /* The bytes: family, then the address. */
 inline struct key_hash key_address_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind,
-                                 const struct drossel_address *address)
+                                        const struct drossel_address *address)
 {
     _Static_assert(offsetof(struct drossel_address, family) == 0 && offsetof(struct drossel_address, bytes) == 1,
                    "family and address lie side by side");
