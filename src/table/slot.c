@@ -402,6 +402,17 @@ static bool is_unchanged(const struct slot *slot, uint32_t seen)
     return atomic_load_explicit(&slot->guard, memory_order_relaxed) == seen;
 }
 
+/* Lets others run: at first by a yield, for a holder who waits for this very processor; then by a sleep, because only an idle
+ * processor takes over a holder who waits for another one. */
+static void step_aside(unsigned turn)
+{
+    const struct timespec moment = { .tv_nsec = 50000 };
+    if (turn < 16)
+        sched_yield();
+    else
+        nanosleep(&moment, NULL);
+}
+
 /* How long is too long for a living holder?  On an idle machine TABLE_GUARD_PATIENCE_NS is ten thousand times what he needs.  On
  * a busy one he may be off the processor in the middle of his work; but then so are we: each turn counts for no more
  * than TABLE_TURN_NS, however long we were kept waiting for it. */
@@ -418,8 +429,8 @@ void table_wait(struct table *table, const struct table_hold *busy, uint64_t now
             return;
     }
     uint64_t waited_ns = 0, before_ns = steady_ns();
-    while (waited_ns < TABLE_GUARD_PATIENCE_NS) {
-        sched_yield(); /* the holder may want this very processor */
+    for (unsigned turn = 0; waited_ns < TABLE_GUARD_PATIENCE_NS; turn++) {
+        step_aside(turn);
         if (!is_unchanged(slot, seen))
             return;
         uint64_t after_ns = steady_ns();

@@ -45,7 +45,7 @@
 #define TABLE_NAME_BYTES 56              /* readable name of a key, without NUL */
 #define TABLE_LIMIT_NAME_BYTES 72
 #define TABLE_SUBJECT_BYTES 72
-#define TABLE_GUARD_PATIENCE_NS 2000000  /* 2 ms, counted in the waiter's own turns: longer on a busy machine */
+#define TABLE_GUARD_PATIENCE_NS 4000000  /* 4 ms, a time slice and more, counted in the waiter's own turns: longer on a busy machine */
 #define TABLE_TURN_NS 100000             /* the most that one turn counts */
 #define TABLE_SECRET_BYTES 16            /* SipHash key */
 #define TABLE_KEYS_MIN 64
