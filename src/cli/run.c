@@ -45,7 +45,7 @@ struct running {
     const struct run_plan *plan;
     pid_t group; /* nginx's first pid: its process group, of which workers may outlive their master */
     pid_t nginx; /* 0: not, or no more */
-    int signals, live;
+    int signals, live, errors;
     int status; /* of waitpid, once nginx is gone */
 };
 
@@ -272,11 +272,14 @@ static int mourn(const struct running *running)
 /* Until somebody or something ends it. */
 static int watch(struct running *running)
 {
-    struct pollfd fds[2] = { { running->signals, POLLIN, 0 }, { running->live, POLLIN, 0 } };
+    struct pollfd fds[3] = { { running->signals, POLLIN, 0 },
+                             { running->live, POLLIN, 0 },
+                             { running->errors, POLLIN, 0 } };
     struct signalfd_siginfo info;
     for (;;) {
-        if (poll(fds, 2, 1000) < 0 && errno != EINTR)
+        if (poll(fds, 3, 1000) < 0 && errno != EINTR)
             return CLI_FAILED;
+        run_live_print(running->errors);
         run_live_print(running->live);
         if (ferror(stdout))
             return CLI_DONE; /* nobody reads us any more */
@@ -307,16 +310,19 @@ static int open_signals(void)
 
 static int serve(struct run_plan *plan, const struct policy *policy)
 {
-    struct running running = { .plan = plan, .signals = open_signals(), .live = -1 };
+    struct running running = { .plan = plan, .signals = open_signals(), .live = -1, .errors = -1 };
     int code = CLI_FAILED;
     if (running.signals >= 0 && run_make_folder(plan) && run_write_config(plan) &&
-        (running.live = run_live_open(plan)) >= 0 && start(&running)) {
+        (running.live = run_live_open(plan, "live.sock")) >= 0 &&
+        (running.errors = run_live_open(plan, "errors.sock")) >= 0 && start(&running)) {
         print_start(plan, policy);
         code = watch(&running);
     }
     stop(&running);
     if (running.live >= 0)
         close(running.live);
+    if (running.errors >= 0)
+        close(running.errors);
     if (running.signals >= 0)
         close(running.signals);
     run_remove_folder(plan);

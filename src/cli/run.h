@@ -57,8 +57,8 @@ void run_site_inside(const struct run_plan *plan, FILE *out);
 /* A path as a quoted word of the configuration. */
 void run_quote(FILE *out, const char *text);
 
-/* The socket in the folder to which nginx tells what it refused: datagrams, so that it never waits for us.  -1 on failure. */
-int run_live_open(const struct run_plan *plan);
+/* A socket `name` in the folder, to which nginx tells what it refused, or what went wrong: datagrams, so that it never waits for us.  -1 on failure. */
+int run_live_open(const struct run_plan *plan, const char *name);
 #define RUN_LIVE_FORMAT                                                                                                \
     "$drossel_verdict\\t$drossel_limit\\t$drossel_client\\t$drossel_wait\\t$request_method $request_uri"
 /* Prints what has come, a bounded number of lines a second. */

@@ -58,7 +58,7 @@ static void write_main(FILE *out, const struct run_plan *plan)
     write_path(out, "pid", plan, "nginx.pid");
     fputs(";\n", out);
     write_path(out, "error_log", plan, "error.log");
-    fprintf(out, " notice;\nerror_log syslog:server=unix:%s/live.sock,nohostname,tag=drossel error;\n", plan->folder);
+    fprintf(out, " notice;\nerror_log syslog:server=unix:%s/errors.sock,nohostname,tag=drossel error;\n", plan->folder);
     fputs("events { worker_connections 1024; }\n", out);
 }
 

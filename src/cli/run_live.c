@@ -2,7 +2,8 @@
  * drossel run: a live line for each refusal, and for what goes wrong.
  *
  * nginx writes them to a datagram socket in the way of syslog: it does not wait when nobody reads, so a terminal that was
- * stopped with Ctrl-S holds up no request.
+ * stopped with Ctrl-S holds up no request.  A socket holds only ten messages (net.unix.max_dgram_qlen), so that refusals and errors
+ * have one each: a flood of the first must not swallow the second.
  */
 #include "cli/run.h"
 
@@ -22,11 +23,11 @@
 #define ERRORS_A_SECOND 5
 #define MESSAGE_BYTES 4096
 
-int run_live_open(const struct run_plan *plan)
+int run_live_open(const struct run_plan *plan, const char *name)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     int size = 1 << 20, fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    snprintf(address.sun_path, sizeof address.sun_path, "%s/live.sock", plan->folder);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", plan->folder, name);
     /* the folder keeps strangers out; the workers of root are another user than this one */
     if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && chmod(address.sun_path, 0666) == 0) {
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
