@@ -10,15 +10,13 @@
 #include "engine/engine.h"
 #include "table/table.h"
 
-#define STORE_CHARGES_MAX 4096
-
 struct store_charge {
     struct table_key key;
     const struct engine_limit *limit;
     uint64_t cost;               /* 0 asks */
     uint16_t limit_id;           /* registry index */
     bool advisory;               /* its refusal stops nobody: dry run, challenge, mark */
-    uint8_t subject;             /* opaque to the store: handed to `name` */
+    uint8_t subject;             /* the caller's: which account of the request, for `name` */
     uint32_t open_counter;       /* 1 + index of the charge that counts this key's charges with an open outcome; 0: none */
     uint32_t counts_open_of;     /* the other way round: made only if that one is */
     bool may_hold;               /* it may still wait for open outcomes */
