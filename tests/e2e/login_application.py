@@ -6,6 +6,8 @@ import threading
 import time
 import urllib.parse
 
+import pytest
+
 Arrived = collections.namedtuple("Arrived", "path headers body")
 
 
@@ -97,3 +99,10 @@ def at_once(count, do):
     for thread in threads:
         thread.join(60)
     return results
+
+
+@pytest.fixture
+def application():
+    server = Application()
+    yield server
+    server.stop()

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from login_application import Application, at_once
+from login_application import application, at_once
 
 FORM = "application/x-www-form-urlencoded"
 POLICY = ("client: {{ account_from: [form.email, json.email, basic], trusted: [127.0.0.1], address_from: X-Forwarded-For{cap} }}\n"
@@ -17,13 +17,6 @@ CAP = 64 * 1024
 
 def policy(allow=2, more="", cap=""):
     return POLICY.format(allow=allow, more=more, cap=cap)
-
-
-@pytest.fixture
-def application():
-    server = Application()
-    yield server
-    server.stop()
 
 
 @pytest.fixture

@@ -9,16 +9,9 @@ import time
 import pytest
 
 from conftest import wait_until
-from login_application import Application, at_once
+from login_application import application, at_once
 
 ADDRESS = "limits: { login: { by: address, allow: %s failures per 1h%s } }\n"
-
-
-@pytest.fixture
-def application():
-    server = Application()
-    yield server
-    server.stop()
 
 
 @pytest.fixture

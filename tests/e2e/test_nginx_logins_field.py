@@ -5,18 +5,11 @@ import subprocess
 import pytest
 
 
-from login_application import Application, at_once
+from login_application import application, at_once
 
 CLIENT = "client: { account_from: [form.email, json.email], trusted: [127.0.0.1], address_from: X-Forwarded-For }\n"
 LOGIN = "classes: { login: { method: POST, path: /login } }\n"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-
-
-@pytest.fixture
-def application():
-    server = Application()
-    yield server
-    server.stop()
 
 
 @pytest.fixture
