@@ -10,7 +10,7 @@
 
 #define COMMANDS_MAX 16
 
-const struct cli_command *const cli_commands[] = { &cli_run,     &cli_check, &cli_explain, &cli_replay,
+const struct cli_command *const cli_commands[] = { &cli_run,     &cli_check, &cli_explain, &cli_replay, &cli_suggest,
                                                    &cli_show,    &cli_reset, &cli_block,   &cli_unblock,
                                                    &cli_version, &cli_help,  NULL };
 

@@ -10,7 +10,7 @@
 #include "cli/suggest_profile.h"
 #include "cli/suggest_person.h"
 #include "cli/suggest_spread.h"
-#include "cli/suggest_words.h"
+#include "cli/suggest_prose.h"
 
 /* Where the busiest person ends and machines begin, for one kind of traffic and one window. */
 struct gap {
@@ -36,7 +36,7 @@ struct proposal {
     const char *by;              /* `by:` */
     char allow[64];
     const char *more;            /* further keys, as in `action: challenge`; NULL: none */
-    struct words reason;         /* sentences */
+    struct prose reason;         /* sentences */
     enum traffic kind;
     int window;                  /* of the number; -1: it does not come from the log */
     uint64_t number;
@@ -63,7 +63,7 @@ struct findings {
     struct gap gap[TRAFFIC_KINDS][PEAK_WINDOWS];
     struct proposal proposal[PROPOSALS_MOST];
     size_t proposals;
-    struct words warning[WARNINGS_MOST]; /* what to know before believing it: each some sentences */
+    struct prose warning[WARNINGS_MOST]; /* what to know before believing it: each some sentences */
     size_t warnings;
     const struct client **busiest;       /* all clients, the busiest in 10 s first; then by total, then by name */
     bool is_short;                       /* of memory: something is missing */
@@ -90,6 +90,6 @@ struct proposal *propose(struct findings *findings, const struct proposal *propo
 void propose_tell_hits(struct proposal *proposal);
 
 /* The policy as text: complete, with the reasons as comments.  NULL text without memory. */
-void policy_write(const struct findings *findings, struct words *out);
+void policy_write(const struct findings *findings, struct prose *out);
 
 #endif

@@ -183,7 +183,7 @@ unsigned paths_teach(const struct paths *paths, struct traffic_signs *signs)
             kinds |= TRAFFIC_BIT(TRAFFIC_LOGIN) | TRAFFIC_BIT(TRAFFIC_FAILURE);
         if (path->size > 1 && !path->is_login && !is_secret_login(path) &&
             (is_slow(paths, path) || is_rarely_cached(paths, path)))
-            traffic_learn(&signs->learned_costly, text, path->text[path->size - 1] == '/');
+            traffic_learn(&signs->learned_costly, text, true);
     }
     return kinds;
 }

@@ -106,54 +106,54 @@ static const char *window_name(int window)
 }
 
 /* What is left above the busiest person. */
-static void tell_margin(struct words *reason, uint64_t number, uint64_t people)
+static void tell_margin(struct prose *reason, uint64_t number, uint64_t people)
 {
-    char text[WORDS_COUNT];
+    char text[PROSE_COUNT];
     double part = (double)number / (double)people;
-    words_add(reason, "%s leaves ", words_count(number, text));
+    prose_add(reason, "%s leaves ", prose_count(number, text));
     if (part >= 4)
-        words_add(reason, "plenty of room above that");
+        prose_add(reason, "plenty of room above that");
     else if (part >= 1.85)
-        words_add(reason, part < 2.3 ? "as much again" : "more than as much again");
+        prose_add(reason, part < 2.3 ? "as much again" : "more than as much again");
     else if (part >= 1.43 && part <= 1.62)
-        words_add(reason, "half as much again");
+        prose_add(reason, "half as much again");
     else
-        words_add(reason, "%.0f%% above that", (part - 1) * 100);
+        prose_add(reason, "%.0f%% above that", (part - 1) * 100);
 }
 
-static void tell_number(struct words *reason, const struct proposal *proposal, const struct gap *gap, uint64_t least)
+static void tell_number(struct prose *reason, const struct proposal *proposal, const struct gap *gap, uint64_t least)
 {
-    char count[WORDS_COUNT], name[NAME_SHOWN], number[WORDS_COUNT];
+    char count[PROSE_COUNT], name[NAME_SHOWN], number[PROSE_COUNT];
     if (gap->person == NULL) {
-        words_add(reason, "Nobody who may be a person made %s, so that %s is only a usual number.",
-                  requests_name(proposal->kind), words_count(proposal->number, number));
+        prose_add(reason, "Nobody who may be a person made %s, so that %s is only a usual number.",
+                  requests_name(proposal->kind), prose_count(proposal->number, number));
         return;
     }
-    words_add(reason, "The busiest client that %s a person (%s) made %s %s in %s; ",
+    prose_add(reason, "The busiest client that %s a person (%s) made %s %s in %s; ",
               gap->person->kind == CLIENT_PERSON ? "looks like" : "may be",
-              words_plain(gap->person->name, gap->person->name_size, name, sizeof name),
-              words_count(gap->people, count), requests_name(proposal->kind), window_name(proposal->window));
+              prose_plain(gap->person->name, gap->person->name_size, name, sizeof name),
+              prose_count(gap->people, count), requests_name(proposal->kind), window_name(proposal->window));
     if ((double)gap->people * MARGIN <= (double)least)
-        words_add(reason, "a number below %s would be no less true of this log, but meets people on a busier day.",
-                  words_count(least, number));
+        prose_add(reason, "a number below %s would be no less true of this log, but meets people on a busier day.",
+                  prose_count(least, number));
     else
         tell_margin(reason, proposal->number, gap->people);
     if ((double)gap->people * MARGIN > (double)least)
-        words_add(reason, ".");
+        prose_add(reason, ".");
     if (gap->people_next * 3 < gap->people && gap->people > least)
-        words_add(reason, " It stands alone: the next one made %s; look at it, and if it is no person, %s would do.",
-                  words_count(gap->people_next, count),
-                  words_count(propose_number(gap->people_next, least, NULL, 0), number));
+        prose_add(reason, " It stands alone: the next one made %s; look at it, and if it is no person, %s would do.",
+                  prose_count(gap->people_next, count),
+                  prose_count(propose_number(gap->people_next, least, NULL, 0), number));
 }
 
-static void tell_kinds(struct words *reason, const struct proposal *proposal)
+static void tell_kinds(struct prose *reason, const struct proposal *proposal)
 {
-    char count[WORDS_COUNT];
+    char count[PROSE_COUNT];
     const char *comma = "";
     if (proposal->hits == 1) {
         const struct hit *hit = &proposal->hit[0];
         char name[NAME_SHOWN];
-        words_add(reason, ": %s (%s)", words_plain(hit->client->name, hit->client->name_size, name, sizeof name),
+        prose_add(reason, ": %s (%s)", prose_plain(hit->client->name, hit->client->name_size, name, sizeof name),
                   hit->client->kind == CLIENT_BOT ? "a bot by its own name" : hit->client->why);
         return;
     }
@@ -163,9 +163,9 @@ static void tell_kinds(struct words *reason, const struct proposal *proposal)
         if (proposal->hits_of[kind] == 0)
             continue;
         if (proposal->hits_of[kind] == proposal->hits)
-            words_add(reason, ", all of which %s", verb[kind]);
+            prose_add(reason, ", all of which %s", verb[kind]);
         else
-            words_add(reason, "%s%s %s", *comma != '\0' ? comma : ": ", words_count(proposal->hits_of[kind], count),
+            prose_add(reason, "%s%s %s", *comma != '\0' ? comma : ": ", prose_count(proposal->hits_of[kind], count),
                       verb[kind]);
         comma = ", ";
     }
@@ -173,26 +173,26 @@ static void tell_kinds(struct words *reason, const struct proposal *proposal)
 
 void propose_tell_hits(struct proposal *proposal)
 {
-    char count[WORDS_COUNT];
+    char count[PROSE_COUNT];
     if (proposal->hits == 0) {
-        words_add(&proposal->reason, " Nobody exceeded it in this log.");
+        prose_add(&proposal->reason, " Nobody exceeded it in this log.");
         return;
     }
-    words_add(&proposal->reason, " %s %s exceeded it", words_count(proposal->hits, count),
+    prose_add(&proposal->reason, " %s %s exceeded it", prose_count(proposal->hits, count),
               proposal->hits == 1 ? "client" : "clients");
     tell_kinds(&proposal->reason, proposal);
-    words_add(&proposal->reason, ".");
+    prose_add(&proposal->reason, ".");
 }
 
 /* Machines that this limit lets through as they are no faster than people. */
 static void tell_missed(struct proposal *proposal, const struct gap *gap)
 {
-    char count[WORDS_COUNT], people[WORDS_COUNT];
+    char count[PROSE_COUNT], people[PROSE_COUNT];
     if (gap->machine_most > gap->people && gap->machine_most <= proposal->number)
-        words_add(
+        prose_add(
             &proposal->reason,
             " No limit tells machines from people here: the busiest machine made %s, too close to the people's %s.",
-            words_count(gap->machine_most, count), words_count(gap->people, people));
+            prose_count(gap->machine_most, count), prose_count(gap->people, people));
 }
 
 /* How a number is found for one kind of traffic. */
@@ -235,14 +235,14 @@ static struct proposal *apply(struct findings *findings, const struct rule *rule
 static void tell_slow(const struct proposal *shorter, struct proposal *longer)
 {
     size_t slow = 0;
-    char count[WORDS_COUNT];
+    char count[PROSE_COUNT];
     for (size_t i = 0; i < longer->hits; i++)
         slow += client_peak(longer->hit[i].client, shorter->kind, shorter->window) <= shorter->number;
-    words_add(&longer->reason, " It is for those who stay just below %s for hours", shorter->allow);
+    prose_add(&longer->reason, " It is for those who stay just below %s for hours", shorter->allow);
     if (slow > 0)
-        words_add(&longer->reason, ": %s of them never exceeded that.", words_count(slow, count));
+        prose_add(&longer->reason, ": %s of them never exceeded that.", prose_count(slow, count));
     else
-        words_add(&longer->reason, "; this log has none that it would catch alone.");
+        prose_add(&longer->reason, "; this log has none that it would catch alone.");
 }
 
 static const struct rule page = { "page", "not static", NULL, TRAFFIC_PAGE, PEAK_10S, 20 };
@@ -266,7 +266,7 @@ void findings_propose(struct findings *findings)
     if (requests[TRAFFIC_API] > 0) {
         struct proposal *calls = apply(findings, &api, api.least);
         if (calls != NULL)
-            words_add(&calls->reason,
+            prose_add(&calls->reason,
                       " Programs are welcome at an API: give partners who need more a number of their own "
                       "with `overrides`.");
     }

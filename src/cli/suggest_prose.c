@@ -1,7 +1,7 @@
 /*
  * Numbers, times and names as a person reads them.
  */
-#include "cli/suggest_words.h"
+#include "cli/suggest_prose.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 
 #define CAP_LEAST 256
 
-const char *words_count(uint64_t count, char out[WORDS_COUNT])
+const char *prose_count(uint64_t count, char out[PROSE_COUNT])
 {
-    char digits[WORDS_COUNT];
+    char digits[PROSE_COUNT];
     int size = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count), at = 0;
     for (int i = 0; i < size; i++) {
         if (i > 0 && (size - i) % 3 == 0)
@@ -23,16 +23,16 @@ const char *words_count(uint64_t count, char out[WORDS_COUNT])
     return out;
 }
 
-const char *words_time(uint64_t t_ns, char out[WORDS_COUNT])
+const char *prose_time(uint64_t t_ns, char out[PROSE_COUNT])
 {
     time_t seconds = (time_t)(t_ns / 1000000000);
     struct tm parts;
-    if (gmtime_r(&seconds, &parts) == NULL || strftime(out, WORDS_COUNT, "%Y-%m-%d %H:%M:%S", &parts) == 0)
-        snprintf(out, WORDS_COUNT, "%lld s", (long long)seconds);
+    if (gmtime_r(&seconds, &parts) == NULL || strftime(out, PROSE_COUNT, "%Y-%m-%d %H:%M:%S", &parts) == 0)
+        snprintf(out, PROSE_COUNT, "%lld s", (long long)seconds);
     return out;
 }
 
-const char *words_span(uint64_t ns, char out[WORDS_COUNT])
+const char *prose_span(uint64_t ns, char out[PROSE_COUNT])
 {
     static const struct {
         double seconds;
@@ -43,11 +43,11 @@ const char *words_span(uint64_t ns, char out[WORDS_COUNT])
     while (i < 3 && seconds < 2 * unit[i].seconds)
         i++;
     double amount = seconds / unit[i].seconds;
-    snprintf(out, WORDS_COUNT, amount < 10 && i < 3 ? "%.1f %s" : "%.0f %s", amount, unit[i].name);
+    snprintf(out, PROSE_COUNT, amount < 10 && i < 3 ? "%.1f %s" : "%.0f %s", amount, unit[i].name);
     return out;
 }
 
-const char *words_plain(const char *text, size_t size, char *out, size_t cap)
+const char *prose_plain(const char *text, size_t size, char *out, size_t cap)
 {
     size_t room = cap - 1, shown = size <= room ? size : room - 3;
     for (size_t i = 0; i < shown; i++)
@@ -56,31 +56,31 @@ const char *words_plain(const char *text, size_t size, char *out, size_t cap)
     return out;
 }
 
-static bool reserve(struct words *words, size_t more)
+static bool reserve(struct prose *prose, size_t more)
 {
-    size_t cap = words->cap > 0 ? words->cap : CAP_LEAST;
-    while (cap - words->size <= more)
+    size_t cap = prose->cap > 0 ? prose->cap : CAP_LEAST;
+    while (cap - prose->size <= more)
         cap *= 2;
-    if (cap == words->cap)
+    if (cap == prose->cap)
         return true;
-    char *text = realloc(words->text, cap);
+    char *text = realloc(prose->text, cap);
     if (text == NULL)
         return false;
-    words->text = text;
-    words->cap = cap;
+    prose->text = text;
+    prose->cap = cap;
     return true;
 }
 
-void words_add(struct words *words, const char *format, ...)
+void prose_add(struct prose *prose, const char *format, ...)
 {
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
     int size = vsnprintf(NULL, 0, format, again);
     va_end(again);
-    if (size < 0 || !reserve(words, (size_t)size))
-        words->is_short = true;
+    if (size < 0 || !reserve(prose, (size_t)size))
+        prose->is_short = true;
     else
-        words->size += (size_t)vsnprintf(words->text + words->size, words->cap - words->size, format, arguments);
+        prose->size += (size_t)vsnprintf(prose->text + prose->size, prose->cap - prose->size, format, arguments);
     va_end(arguments);
 }

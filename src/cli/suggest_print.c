@@ -1,0 +1,277 @@
+/*
+ * The findings as text: 80 columns for a terminal.
+ */
+#include "cli/suggest_report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 79
+#define BAR 44
+#define HITS_SHOWN 5
+#define AGENT_SHOWN 30
+
+const char *const report_traffic_label[TRAFFIC_KINDS] = { "All requests",      "Pages",         "Static files",
+                                                          "Login attempts",    "Failed logins", "API calls",
+                                                          "Expensive requests" };
+const char *const report_traffic_about[TRAFFIC_KINDS] = {
+    "all lines of the log",
+    "everything that is no static file",
+    "pictures, styles, scripts, fonts, by the end of their names",
+    "POSTs to where passwords are tried",
+    "those answered 400, 401, 403 or 422",
+    "paths like /api/ and /v1/",
+    "what costs the server most",
+};
+const char *const report_window_label[PEAK_WINDOWS] = { "10 s", "1 min", "10 min" };
+
+/* What is shown, in this order; failed logins are the numbers that their limit is about. */
+static const enum traffic shown[] = { TRAFFIC_PAGE,      TRAFFIC_STATIC, TRAFFIC_API,
+                                      TRAFFIC_EXPENSIVE, TRAFFIC_LOGIN,  TRAFFIC_FAILURE };
+
+/* Prints sentences, broken at blanks, each line after `indent` blanks. */
+static void print_text(const char *text, int indent, FILE *out)
+{
+    size_t room = (size_t)(WIDTH - indent);
+    while (text != NULL && *text != '\0') {
+        size_t size = strlen(text);
+        if (size > room) {
+            size = room;
+            while (size > 0 && text[size] != ' ')
+                size--;
+            size = size > 0 ? size : room;
+        }
+        fprintf(out, "%*s%.*s\n", indent, "", (int)size, text);
+        text += size;
+        text += *text == ' ';
+    }
+}
+
+static void print_prose(const struct prose *prose, int indent, FILE *out)
+{
+    print_text(prose->text, indent, out);
+}
+
+static void print_who(const struct findings *findings, FILE *out)
+{
+    static const char *const verb[CLIENT_KINDS] = { "look like people", "are unclear", "behave like machines",
+                                                    "call themselves bots" };
+    struct prose text = { 0 };
+    char count[PROSE_COUNT];
+    for (int kind = 0; kind < CLIENT_KINDS; kind++)
+        prose_add(&text, "%s%s %s", kind > 0 ? ", " : "", prose_count(findings->clients[kind], count), verb[kind]);
+    prose_add(&text, ".");
+    print_prose(&text, 0, out);
+    free(text.text);
+}
+
+static void print_head(const struct findings *findings, FILE *out)
+{
+    const struct profile *profile = findings->profile;
+    struct prose text = { 0 };
+    char requests[PROSE_COUNT], clients[PROSE_COUNT], span[PROSE_COUNT], first[PROSE_COUNT], last[PROSE_COUNT],
+        source[120];
+    prose_add(&text, "%s: %s requests of %s clients",
+              prose_plain(findings->source, strlen(findings->source), source, sizeof source),
+              prose_count(profile->records, requests), prose_count(profile->count, clients));
+    if (profile->records > 0)
+        prose_add(&text, " in %s, %s to %s UTC", prose_span(profile->last_ns - profile->first_ns, span),
+                  prose_time(profile->first_ns, first), prose_time(profile->last_ns, last));
+    if (findings->facts->unparsed > 0)
+        prose_add(&text, "; %s lines were no requests", prose_count(findings->facts->unparsed, requests));
+    prose_add(&text, ".");
+    print_prose(&text, 0, out);
+    free(text.text);
+    if (profile->records > 0)
+        print_who(findings, out);
+}
+
+static void print_ranks(const struct findings *findings, enum traffic kind, FILE *out)
+{
+    char text[PROSE_COUNT];
+    fprintf(out, "\n  %-23s%10s", "the busiest", "clients");
+    for (int rank = 0; rank < SPREAD_RANKS; rank++)
+        fprintf(out, "%8s", spread_rank_name[rank]);
+    fputc('\n', out);
+    for (int window = 0; window < PEAK_WINDOWS; window++) {
+        const char *label = report_window_label[window];
+        for (int who = 0; who < CLIENT_KINDS; who++) {
+            const struct spread *spread = &findings->spread[kind][window][who];
+            if (spread->clients == 0)
+                continue;
+            fprintf(out, "  %-8s%-15s%10s", label, client_kind_label[who], prose_count(spread->clients, text));
+            for (int rank = 0; rank < SPREAD_RANKS; rank++)
+                fprintf(out, "%8s", prose_count(spread->rank[rank], text));
+            fputc('\n', out);
+            label = "";
+        }
+    }
+}
+
+static void print_bar(const uint64_t part[CLIENT_KINDS], uint64_t most, bool is_wide, FILE *out)
+{
+    static const char *const wide[CLIENT_KINDS] = { "█", "▓", "▒", "░" }, *const plain[CLIENT_KINDS] = { "#", "+", "=",
+                                                                                                         "-" };
+    uint64_t sum = 0, drawn = 0;
+    for (int who = 0; who < CLIENT_KINDS; who++)
+        sum += part[who];
+    int cells = sum == 0 ? 0 : 1 + (int)((BAR - 1) * log((double)sum) / log((double)(most > 1 ? most : 2)) + 0.5);
+    for (int who = 0, cell = 0; who < CLIENT_KINDS && sum > 0; who++) {
+        drawn += part[who];
+        int end = (int)((double)cells * (double)drawn / (double)sum + 0.5);
+        if (part[who] > 0 && end == cell && end < cells)
+            end++; /* whoever is there is seen */
+        for (; cell < end; cell++)
+            fputs(is_wide ? wide[who] : plain[who], out);
+    }
+    fputc('\n', out);
+}
+
+static uint64_t step_sum(const struct findings *findings, enum traffic kind, size_t step, uint64_t part[CLIENT_KINDS])
+{
+    uint64_t sum = 0;
+    for (int who = 0; who < CLIENT_KINDS; who++) {
+        part[who] = findings->spread[kind][PEAK_10S][who].step[step];
+        sum += part[who];
+    }
+    return sum;
+}
+
+void report_histogram(const struct findings *findings, enum traffic kind, uint64_t number, bool is_wide, FILE *out)
+{
+    uint64_t most = 0, part[CLIENT_KINDS], sum;
+    size_t last = 0;
+    char label[PROSE_COUNT], count[PROSE_COUNT];
+    for (size_t step = 0; step < SPREAD_STEPS; step++) {
+        sum = step_sum(findings, kind, step, part);
+        most = sum > most ? sum : most;
+        last = sum > 0 ? step : last;
+    }
+    fprintf(out, "\n  busiest 10 s   clients  %s (bars grow with the logarithm)\n",
+            is_wide ? "█ people ▓ unclear ▒ machines ░ bots" : "# people + unclear = machines - bots");
+    for (size_t step = 0; step <= last; step++) {
+        sum = step_sum(findings, kind, step, part);
+        fprintf(out, "  %12s%10s  ", spread_step_format(step, label, sizeof label), prose_count(sum, count));
+        print_bar(part, most, is_wide, out);
+        if (number > 0 && spread_step_of(number) == step && number == spread_step_end(step))
+            fprintf(out, "  ------------ %s per 10s is proposed ------------\n", prose_count(number, count));
+        else if (number > 0 && spread_step_of(number) == step)
+            fprintf(out, "  ------------ %s per 10s is proposed, within this step ------------\n",
+                    prose_count(number, count));
+    }
+}
+
+const struct proposal *report_limit_of(const struct findings *findings, enum traffic kind)
+{
+    for (size_t i = 0; i < findings->proposals; i++)
+        if (findings->proposal[i].kind == kind && findings->proposal[i].window == PEAK_10S)
+            return &findings->proposal[i];
+    return NULL;
+}
+
+void report_gap(const struct gap *gap, struct prose *out)
+{
+    char people[PROSE_COUNT], machine[PROSE_COUNT], above[PROSE_COUNT], machines[PROSE_COUNT];
+    prose_count(gap->people, people);
+    prose_count(gap->machine_most, machine);
+    if (gap->machines == 0)
+        prose_add(out, "No machine made such requests; the busiest people made %s in 10 s.", people);
+    else if (gap->person == NULL)
+        prose_add(out, "No people made such requests; the busiest machine made %s in 10 s.", machine);
+    else if (gap->machines_above == 0)
+        prose_add(out,
+                  "There is no gap: the busiest people made %s in 10 s, and no machine more (%s at most). A limit of "
+                  "pace protects "
+                  "the server here; it does not tell machines from people.",
+                  people, machine);
+    else
+        prose_add(
+            out,
+            "The busiest people made %s in 10 s. Of %s machines %s made more: the slowest of these %s, the fastest %s.",
+            people, prose_count(gap->machines, machines), prose_count(gap->machines_above, above),
+            prose_count(gap->machine, (char[PROSE_COUNT]){ 0 }), machine);
+    if (gap->person != NULL && gap->machine > 0)
+        prose_add(out, gap->machine * 100 >= gap->people * 115 ? " Between them is a gap."
+                                                               : " That is too close to be called a gap.");
+}
+
+static void print_traffic(const struct findings *findings, enum traffic kind, bool is_wide, FILE *out)
+{
+    uint64_t clients = 0;
+    char requests[PROSE_COUNT], count[PROSE_COUNT];
+    const struct proposal *limit = report_limit_of(findings, kind);
+    struct prose gap = { 0 };
+    for (int who = 0; who < CLIENT_KINDS; who++)
+        clients += findings->clients_of[kind][who];
+    fprintf(out, "\n%s: %s by %s clients\n", report_traffic_label[kind],
+            prose_count(findings->profile->requests[kind], requests), prose_count(clients, count));
+    fprintf(out, "  (%s)\n", report_traffic_about[kind]);
+    print_ranks(findings, kind, out);
+    report_histogram(findings, kind, limit != NULL ? limit->number : 0, is_wide, out);
+    report_gap(&findings->gap[kind][PEAK_10S], &gap);
+    fputc('\n', out);
+    print_prose(&gap, 2, out);
+    free(gap.text);
+}
+
+static void print_hits(const struct proposal *proposal, FILE *out)
+{
+    char name[40], agent[AGENT_SHOWN + 1], count[PROSE_COUNT];
+    for (size_t i = 0; i < proposal->hits && i < HITS_SHOWN; i++) {
+        const struct hit *hit = &proposal->hit[i];
+        const char *text = hit->client->agent != NULL ? hit->client->agent : "-";
+        fprintf(out, "      %-20s %9s  %-12s %s\n",
+                prose_plain(hit->client->name, hit->client->name_size, name, sizeof name),
+                prose_count(hit->peak, count), client_kind_name[hit->client->kind],
+                prose_plain(text, strlen(text), agent, sizeof agent));
+    }
+    if (proposal->hits > HITS_SHOWN)
+        fprintf(out, "      and %s more\n", prose_count(proposal->hits - HITS_SHOWN, count));
+}
+
+static void print_proposals(const struct findings *findings, FILE *out)
+{
+    fputs("\nProposal: all of it as a dry run, which refuses nobody\n", out);
+    for (size_t i = 0; i < findings->proposals; i++) {
+        const struct proposal *proposal = &findings->proposal[i];
+        fprintf(out, "\n  %s: %s, by %s\n", proposal->name, proposal->allow, proposal->by);
+        print_prose(&proposal->reason, 4, out);
+        print_hits(proposal, out);
+    }
+}
+
+static void print_next(const char *policy, FILE *out)
+{
+    fputs("\nNext\n", out);
+    if (policy == NULL)
+        fputs("  drossel suggest --policy drossel.yaml LOG     writes this as a policy\n", out);
+    else
+        fprintf(out, "  The policy was written to %s.\n", policy);
+    fprintf(out,
+            "  drossel replay --policy %s LOG     shows whom it would have refused\n"
+            "  drossel suggest --html report.html LOG        the same as this, with plots\n",
+            policy != NULL ? policy : "drossel.yaml");
+}
+
+void report_print(const struct findings *findings, const char *policy, bool is_wide, FILE *out)
+{
+    print_head(findings, out);
+    for (size_t i = 0; i < findings->warnings; i++) {
+        fputs("\n", out);
+        fputs("! ", out);
+        print_text(findings->warning[i].text, 2, out);
+    }
+    if (findings->profile->records == 0)
+        return;
+    fputc('\n', out);
+    print_text("A peak is the most requests of one client in any 10 s (1 min, 10 min) of the log: the number that a "
+               "limit has to be above "
+               "if that client is not to meet it. p90 is the peak that 9 of 10 clients do not exceed.",
+               0, out);
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (findings->profile->requests[shown[i]] > 0)
+            print_traffic(findings, shown[i], is_wide, out);
+    print_proposals(findings, out);
+    print_next(policy, out);
+}

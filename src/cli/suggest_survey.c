@@ -1,0 +1,153 @@
+/*
+ * Reads a log and fills a profile.
+ */
+#include "cli/suggest_survey.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/suggest_progress.h"
+#include "cli/suggest_proxy.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+/* Ctrl-C ends the reading, not the command; a second one ends that too. */
+static void listen_to_interrupts(void)
+{
+    struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND };
+    interrupted = 0;
+    sigaction(SIGINT, &action, NULL);
+}
+
+static bool show_progress(void *context, uint64_t done, uint64_t total)
+{
+    (void)context;
+    progress_show(done, total);
+    return interrupted == 0;
+}
+
+enum look { LOOK_FIRST, LOOK_BEHIND_PROXY, LOOK_AGAIN };
+
+static bool take(struct survey *survey, const struct log_record *record, enum look look, unsigned kinds)
+{
+    static const struct drossel_text nameless = DROSSEL_TEXT("-");
+    struct drossel_text client = *survey->proxy != '\0' ? proxy_client(record) : record->client;
+    if (client.size == 0)
+        client = nameless;
+    if (look == LOOK_AGAIN)
+        return profile_arrive_again(survey->profile, record, client, kinds);
+    if (look == LOOK_FIRST) {
+        struct drossel_text path = traffic_path_of(record);
+        unsigned found = traffic_of(survey->signs, record, path);
+        if ((found & TRAFFIC_BIT(TRAFFIC_PAGE)) != 0)
+            paths_arrive(survey->paths, record, path, (found & TRAFFIC_BIT(TRAFFIC_LOGIN)) != 0);
+    }
+    return profile_arrive(survey->profile, record, client);
+}
+
+static void note_formats(struct survey *survey, const struct logs *logs)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < logs_file_count(logs); i++) {
+        const char *name = logs_file_format(logs, (uint32_t)i);
+        if (name == NULL || strstr(survey->format, name) != NULL || size + strlen(name) + 3 > sizeof survey->format)
+            continue;
+        size +=
+            (size_t)snprintf(survey->format + size, sizeof survey->format - size, "%s%s", size > 0 ? ", " : "", name);
+    }
+}
+
+static bool read_log(struct survey *survey, enum look look, unsigned kinds)
+{
+    char error[1024] = "";
+    struct log_record record;
+    struct logs *logs = logs_open(survey->path, survey->count, &survey->options, error, sizeof error);
+    bool good = logs != NULL;
+    while (good && logs_next(logs, &record) && interrupted == 0)
+        if (!take(survey, &record, look, kinds)) {
+            snprintf(error, sizeof error, "no memory for so many clients; suggest from a part of the log");
+            good = false;
+        }
+    progress_end();
+    if (good && logs_error(logs) != NULL) {
+        snprintf(error, sizeof error, "%s", logs_error(logs));
+        good = false;
+    }
+    if (!good)
+        cli_complain("%s", error);
+    if (logs != NULL && look == LOOK_FIRST) {
+        survey->facts = *logs_facts(logs);
+        note_formats(survey, logs);
+    }
+    if (logs != NULL)
+        logs_close(logs);
+    survey->is_stopped |= interrupted != 0;
+    return good;
+}
+
+static bool has_standard_input(const struct survey *survey)
+{
+    for (size_t i = 0; i < survey->count; i++)
+        if (strcmp(survey->path[i], "-") == 0)
+            return true;
+    return false;
+}
+
+/* The clients that the proxies name. */
+static bool look_behind_proxies(struct survey *survey)
+{
+    proxy_list(survey->profile, survey->proxy, sizeof survey->proxy);
+    profile_close(survey->profile);
+    survey->profile = profile_open(survey->signs);
+    return survey->profile != NULL && read_log(survey, LOOK_BEHIND_PROXY, 0);
+}
+
+/* What a first look has taught; standard input cannot be read twice, and is taken as it was. */
+static bool look_again(struct survey *survey)
+{
+    if (has_standard_input(survey) || survey->is_stopped)
+        return true;
+    bool is_behind = survey->facts.has_forwarded && proxy_suspected(survey->profile);
+    unsigned kinds = paths_teach(survey->paths, survey->signs);
+    if (is_behind)
+        return look_behind_proxies(survey);
+    if (kinds == 0)
+        return true;
+    profile_again(survey->profile, kinds);
+    if (kinds == TRAFFIC_BIT(TRAFFIC_EXPENSIVE) && survey->signs->learned_costly.count == 0)
+        return true;
+    return read_log(survey, LOOK_AGAIN, kinds);
+}
+
+bool survey_run(struct survey *survey)
+{
+    survey->options.progress = show_progress;
+    survey->signs = traffic_open();
+    survey->paths = paths_open();
+    survey->profile = survey->signs != NULL ? profile_open(survey->signs) : NULL;
+    if (survey->profile == NULL || survey->paths == NULL) {
+        cli_complain("no memory");
+        return false;
+    }
+    listen_to_interrupts();
+    bool good = read_log(survey, LOOK_FIRST, 0) && look_again(survey);
+    signal(SIGINT, SIG_DFL);
+    return good;
+}
+
+void survey_release(struct survey *survey)
+{
+    if (survey->profile != NULL)
+        profile_close(survey->profile);
+    if (survey->paths != NULL)
+        paths_close(survey->paths);
+    if (survey->signs != NULL)
+        traffic_close(survey->signs);
+}
