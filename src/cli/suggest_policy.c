@@ -82,12 +82,14 @@ static void write_static(struct prose *out)
     size_t at = 0;
     prose_add(out, "  static:\n    path_ends: [");
     for (size_t i = 0; traffic_static_ending[i] != NULL; i++) {
+        bool is_last = traffic_static_ending[i + 1] == NULL;
         at += strlen(traffic_static_ending[i]) + 3;
-        if (at > WIDTH - 24) {
-            prose_add(out, "\n                ");
+        prose_add(out, ".%s%s", traffic_static_ending[i],
+                  is_last           ? "]\n"
+                  : at > WIDTH - 26 ? ",\n                "
+                                    : ", ");
+        if (at > WIDTH - 26)
             at = 0;
-        }
-        prose_add(out, ".%s%s", traffic_static_ending[i], traffic_static_ending[i + 1] != NULL ? ", " : "]\n");
     }
 }
 

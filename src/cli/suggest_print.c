@@ -12,20 +12,6 @@
 #define HITS_SHOWN 5
 #define AGENT_SHOWN 30
 
-const char *const report_traffic_label[TRAFFIC_KINDS] = { "All requests",      "Pages",         "Static files",
-                                                          "Login attempts",    "Failed logins", "API calls",
-                                                          "Expensive requests" };
-const char *const report_traffic_about[TRAFFIC_KINDS] = {
-    "all lines of the log",
-    "everything that is no static file",
-    "pictures, styles, scripts, fonts, by the end of their names",
-    "POSTs to where passwords are tried",
-    "those answered 400, 401, 403 or 422",
-    "paths like /api/ and /v1/",
-    "what costs the server most",
-};
-const char *const report_window_label[PEAK_WINDOWS] = { "10 s", "1 min", "10 min" };
-
 /* What is shown, in this order; failed logins are the numbers that their limit is about. */
 static const enum traffic shown[] = { TRAFFIC_PAGE,      TRAFFIC_STATIC, TRAFFIC_API,
                                       TRAFFIC_EXPENSIVE, TRAFFIC_LOGIN,  TRAFFIC_FAILURE };
@@ -109,13 +95,11 @@ static void print_ranks(const struct findings *findings, enum traffic kind, FILE
     }
 }
 
-static void print_bar(const uint64_t part[CLIENT_KINDS], uint64_t most, bool is_wide, FILE *out)
+static void print_bar(const uint64_t part[CLIENT_KINDS], uint64_t sum, uint64_t most, bool is_wide, FILE *out)
 {
-    static const char *const wide[CLIENT_KINDS] = { "█", "▓", "▒", "░" }, *const plain[CLIENT_KINDS] = { "#", "+", "=",
-                                                                                                         "-" };
-    uint64_t sum = 0, drawn = 0;
-    for (int who = 0; who < CLIENT_KINDS; who++)
-        sum += part[who];
+    static const char *const wide[CLIENT_KINDS] = { "█", "▓", "▒", "░" };
+    static const char *const plain[CLIENT_KINDS] = { "#", "+", "=", "-" };
+    uint64_t drawn = 0;
     int cells = sum == 0 ? 0 : 1 + (int)((BAR - 1) * log((double)sum) / log((double)(most > 1 ? most : 2)) + 0.5);
     for (int who = 0, cell = 0; who < CLIENT_KINDS && sum > 0; who++) {
         drawn += part[who];
@@ -128,88 +112,40 @@ static void print_bar(const uint64_t part[CLIENT_KINDS], uint64_t most, bool is_
     fputc('\n', out);
 }
 
-static uint64_t step_sum(const struct findings *findings, enum traffic kind, size_t step, uint64_t part[CLIENT_KINDS])
+static void print_histogram(const struct histogram *histogram, bool is_wide, FILE *out)
 {
-    uint64_t sum = 0;
-    for (int who = 0; who < CLIENT_KINDS; who++) {
-        part[who] = findings->spread[kind][PEAK_10S][who].step[step];
-        sum += part[who];
-    }
-    return sum;
-}
-
-void report_histogram(const struct findings *findings, enum traffic kind, uint64_t number, bool is_wide, FILE *out)
-{
-    uint64_t most = 0, part[CLIENT_KINDS], sum;
-    size_t last = 0;
     char label[PROSE_COUNT], count[PROSE_COUNT];
-    for (size_t step = 0; step < SPREAD_STEPS; step++) {
-        sum = step_sum(findings, kind, step, part);
-        most = sum > most ? sum : most;
-        last = sum > 0 ? step : last;
+    bool is_first;
+    fprintf(out, "\n  busiest %-7s  clients  %s\n", report_window_label[histogram->window],
+            is_wide ? "█ people  ▓ unclear  ▒ machines  ░ bots by name"
+                    : "# people  + unclear  = machines  - bots by name");
+    for (size_t step = 0; step < histogram->steps; step++) {
+        if (!report_is_void(histogram, step, &is_first)) {
+            fprintf(out, "  %12s %10s  ", spread_step_format(step, label, sizeof label),
+                    prose_count(histogram->sum[step], count));
+            print_bar(histogram->part[step], histogram->sum[step], histogram->most, is_wide, out);
+        } else if (is_first)
+            fprintf(out, "  %12s\n", "...");
+        if (histogram->number > 0 && spread_step_of(histogram->number) == step)
+            fprintf(out, "  ------------ %s: %s per %s%s ------------\n", histogram->limit,
+                    prose_count(histogram->number, count), report_window_label[histogram->window],
+                    histogram->number == spread_step_end(step) ? "" : ", within this step");
     }
-    fprintf(out, "\n  busiest 10 s   clients  %s (bars grow with the logarithm)\n",
-            is_wide ? "█ people ▓ unclear ▒ machines ░ bots" : "# people + unclear = machines - bots");
-    for (size_t step = 0; step <= last; step++) {
-        sum = step_sum(findings, kind, step, part);
-        fprintf(out, "  %12s%10s  ", spread_step_format(step, label, sizeof label), prose_count(sum, count));
-        print_bar(part, most, is_wide, out);
-        if (number > 0 && spread_step_of(number) == step && number == spread_step_end(step))
-            fprintf(out, "  ------------ %s per 10s is proposed ------------\n", prose_count(number, count));
-        else if (number > 0 && spread_step_of(number) == step)
-            fprintf(out, "  ------------ %s per 10s is proposed, within this step ------------\n",
-                    prose_count(number, count));
-    }
-}
-
-const struct proposal *report_limit_of(const struct findings *findings, enum traffic kind)
-{
-    for (size_t i = 0; i < findings->proposals; i++)
-        if (findings->proposal[i].kind == kind && findings->proposal[i].window == PEAK_10S)
-            return &findings->proposal[i];
-    return NULL;
-}
-
-void report_gap(const struct gap *gap, struct prose *out)
-{
-    char people[PROSE_COUNT], machine[PROSE_COUNT], above[PROSE_COUNT], machines[PROSE_COUNT];
-    prose_count(gap->people, people);
-    prose_count(gap->machine_most, machine);
-    if (gap->machines == 0)
-        prose_add(out, "No machine made such requests; the busiest people made %s in 10 s.", people);
-    else if (gap->person == NULL)
-        prose_add(out, "No people made such requests; the busiest machine made %s in 10 s.", machine);
-    else if (gap->machines_above == 0)
-        prose_add(out,
-                  "There is no gap: the busiest people made %s in 10 s, and no machine more (%s at most). A limit of "
-                  "pace protects "
-                  "the server here; it does not tell machines from people.",
-                  people, machine);
-    else
-        prose_add(
-            out,
-            "The busiest people made %s in 10 s. Of %s machines %s made more: the slowest of these %s, the fastest %s.",
-            people, prose_count(gap->machines, machines), prose_count(gap->machines_above, above),
-            prose_count(gap->machine, (char[PROSE_COUNT]){ 0 }), machine);
-    if (gap->person != NULL && gap->machine > 0)
-        prose_add(out, gap->machine * 100 >= gap->people * 115 ? " Between them is a gap."
-                                                               : " That is too close to be called a gap.");
 }
 
 static void print_traffic(const struct findings *findings, enum traffic kind, bool is_wide, FILE *out)
 {
-    uint64_t clients = 0;
     char requests[PROSE_COUNT], count[PROSE_COUNT];
-    const struct proposal *limit = report_limit_of(findings, kind);
+    struct histogram histogram;
     struct prose gap = { 0 };
-    for (int who = 0; who < CLIENT_KINDS; who++)
-        clients += findings->clients_of[kind][who];
+    report_histogram(findings, kind, &histogram);
     fprintf(out, "\n%s: %s by %s clients\n", report_traffic_label[kind],
-            prose_count(findings->profile->requests[kind], requests), prose_count(clients, count));
+            prose_count(findings->profile->requests[kind], requests),
+            prose_count(report_clients_of(findings, kind), count));
     fprintf(out, "  (%s)\n", report_traffic_about[kind]);
     print_ranks(findings, kind, out);
-    report_histogram(findings, kind, limit != NULL ? limit->number : 0, is_wide, out);
-    report_gap(&findings->gap[kind][PEAK_10S], &gap);
+    print_histogram(&histogram, is_wide, out);
+    report_gap(&findings->gap[kind][histogram.window], histogram.window, &gap);
     fputc('\n', out);
     print_prose(&gap, 2, out);
     free(gap.text);
@@ -258,16 +194,20 @@ void report_print(const struct findings *findings, const char *policy, bool is_w
 {
     print_head(findings, out);
     for (size_t i = 0; i < findings->warnings; i++) {
-        fputs("\n", out);
-        fputs("! ", out);
-        print_text(findings->warning[i].text, 2, out);
+        struct prose marked = { 0 };
+        prose_add(&marked, "! %s", findings->warning[i].text != NULL ? findings->warning[i].text : "");
+        fputc('\n', out);
+        print_prose(&marked, 0, out);
+        free(marked.text);
     }
     if (findings->profile->records == 0)
         return;
     fputc('\n', out);
     print_text("A peak is the most requests of one client in any 10 s (1 min, 10 min) of the log: the number that a "
                "limit has to be above "
-               "if that client is not to meet it. p90 is the peak that 9 of 10 clients do not exceed.",
+               "if that client is not to meet it. p90 is the peak that 9 of 10 clients do not exceed. The bars show "
+               "how many clients have which "
+               "peak; they grow with the logarithm, so that a single one is seen beside thousands.",
                0, out);
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         if (findings->profile->requests[shown[i]] > 0)

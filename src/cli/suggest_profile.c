@@ -125,6 +125,14 @@ static struct client *find(struct profile *profile, struct drossel_text name, ui
     return client;
 }
 
+/* Its quote is opened and never closed: the line was cut off, and perhaps the word that names a bot. */
+static bool is_cut_off(const struct log_record *record)
+{
+    struct drossel_text agent = record->agent, raw = record->raw;
+    return agent.size > 0 && agent.data > raw.data && agent.data + agent.size == raw.data + raw.size &&
+           agent.data[-1] == '"';
+}
+
 static void note_agent(struct profile *profile, struct client *client, struct drossel_text text)
 {
     if (text.size == 0) {
@@ -190,7 +198,7 @@ bool profile_arrive(struct profile *profile, const struct log_record *record, st
         return false;
     struct drossel_text path = traffic_path_of(record);
     unsigned kinds = traffic_of(profile->signs, record, path);
-    note_agent(profile, client, record->agent);
+    note_agent(profile, client, is_cut_off(record) ? (struct drossel_text){ 0 } : record->agent);
     client->refused += record->status == 429;
     client->missed += record->status == 404 || record->status == 410;
     client->last_ns = record->t_ns;
