@@ -77,7 +77,8 @@ static const char *plain_head(struct clf *clf, struct drossel_text line, struct 
     if (end - p < PLAIN_REST || memcmp(p, " - - [", 6) != 0 || p == line.data)
         return NULL;
     struct drossel_text text = { p + 6, (size_t)(end - p) - 6 };
-    bool good = log_stamp_clf_cached(&clf->cache, text, stamp) && stamp->size < text.size && text.data[stamp->size] == ']';
+    bool good =
+        log_stamp_clf_cached(&clf->cache, text, stamp) && stamp->size < text.size && text.data[stamp->size] == ']';
     return good ? p + 5 : NULL;
 }
 

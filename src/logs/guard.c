@@ -40,7 +40,8 @@ static bool patch(struct watched *entry, uintptr_t address)
 {
     uintptr_t map = atomic_load(&entry->map), page = address / page_size * page_size;
     size_t offset = page - map, size = atomic_load(&entry->size);
-    void *zeros = mmap((void *)page, size - offset, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *zeros =
+        mmap((void *)page, size - offset, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (zeros == MAP_FAILED)
         return false;
     if (offset < atomic_load(&entry->intact))

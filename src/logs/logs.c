@@ -207,14 +207,18 @@ static void end_block(struct logs *logs)
     logs->frontier_file = next == SIZE_MAX ? UINT32_MAX : (uint32_t)next;
 }
 
+static bool fail_of_order(struct logs *logs)
+{
+    snprintf(logs->error, sizeof logs->error, "%s", order_error(logs->order));
+    logs->failed = true;
+    return false;
+}
+
 static bool push(struct logs *logs, const struct file_line *line, uint64_t t_ns)
 {
     struct log_ref ref = { t_ns, (uint64_t)logs->current << LOG_PLACE_LINE_BITS | line->line, line->offset,
                            line->epoch };
-    if (order_push(logs->order, &ref, logs->error, sizeof logs->error))
-        return true;
-    logs->failed = true;
-    return false;
+    return order_push(logs->order, &ref) || fail_of_order(logs);
 }
 
 /* Parses the line; true: it is a request, and counted as given out.  Others are counted as what they are. */
@@ -281,10 +285,8 @@ static bool next_waiting(struct logs *logs, struct log_record *record, bool *wai
     size_t at = (size_t)(top->place >> LOG_PLACE_LINE_BITS);
     struct file_line line = { file_text(&logs->file[at], top->offset), top->offset,
                               top->place & ((UINT64_C(1) << LOG_PLACE_LINE_BITS) - 1), top->epoch };
-    if (!order_pop(logs->order, logs->error, sizeof logs->error)) {
-        logs->failed = true;
-        return false;
-    }
+    if (!order_pop(logs->order))
+        return fail_of_order(logs);
     return make_room(logs, line.text.size) && take(logs, at, &line, record);
 }
 

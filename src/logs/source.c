@@ -13,7 +13,8 @@
 #include "logs/temp.h"
 #include "logs/unpack.h"
 
-#define RELEASE_STEP ((size_t)16 << 20) /* large enough that mapping again costs nothing, small beside a program's memory */
+#define RELEASE_STEP                                                                                                   \
+    ((size_t)16 << 20) /* large enough that mapping again costs nothing, small beside a program's memory */
 
 /* What is being opened. */
 struct opening {
@@ -86,8 +87,9 @@ static bool is_readable_packing(const struct opening *opening, enum packing pack
     const char *command = packing_command(packing);
     if (command == NULL)
         return true;
-    snprintf(opening->error, opening->error_size, "%s: compressed in a way that is not read here; pipe it in: %s %s | drossel ... -",
-             opening->name, command, opening->name);
+    snprintf(opening->error, opening->error_size,
+             "%s: compressed in a way that is not read here; pipe it in: %s %s | drossel ... -", opening->name, command,
+             opening->name);
     return false;
 }
 
@@ -125,7 +127,8 @@ static bool open_any(const struct opening *opening)
     if (opening->fd < 0 || fstat(opening->fd, &about) != 0)
         return fail(opening, "cannot be read: ", strerror(errno));
     if (S_ISDIR(about.st_mode))
-        return fail(opening, "is a folder; name the files in it: ", opening->name[0] == '-' ? "FILE..." : "FOLDER/access.log*");
+        return fail(opening,
+                    "is a folder; name the files in it: ", opening->name[0] == '-' ? "FILE..." : "FOLDER/access.log*");
     /* Standard input may be a file that somebody has read a part of. */
     if (S_ISREG(about.st_mode) && about.st_size > 0 && lseek(opening->fd, 0, SEEK_CUR) == 0)
         return open_regular(opening, (size_t)about.st_size);

@@ -18,7 +18,8 @@ void logs_check_cut(struct logs *logs, struct log_file *file)
 {
     if (source_is_cut(&file->source) && logs->error[0] == '\0')
         snprintf(logs->error, sizeof logs->error,
-                 "%s: was cut off while it was read (by logrotate's copytruncate?); what is left of it is used", file->name);
+                 "%s: was cut off while it was read (by logrotate's copytruncate?); what is left of it is used",
+                 file->name);
 }
 
 /* One block.  `previous` is the time of the record before it in the file. */

@@ -24,8 +24,8 @@ int temp_open(const char *what, char *error, size_t error_size)
     int size = snprintf(path, sizeof path, "%s/drossel-XXXXXX", folder());
     fd = size > 0 && (size_t)size < sizeof path ? mkostemp(path, O_CLOEXEC) : -1;
     if (fd < 0) {
-        snprintf(error, error_size, "%s: no temporary file in %s: %s; set TMPDIR to a folder that can be written", what, folder(),
-                 strerror(errno));
+        snprintf(error, error_size, "%s: no temporary file in %s: %s; set TMPDIR to a folder that can be written", what,
+                 folder(), strerror(errno));
         return -1;
     }
     unlink(path);
@@ -40,8 +40,8 @@ bool temp_write(int fd, const void *data, size_t size, const char *what, char *e
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0) {
-            snprintf(error, error_size, "%s: no room for it in %s: %s; set TMPDIR to a folder with more room", what, folder(),
-                     strerror(written == 0 ? ENOSPC : errno));
+            snprintf(error, error_size, "%s: no room for it in %s: %s; set TMPDIR to a folder with more room", what,
+                     folder(), strerror(written == 0 ? ENOSPC : errno));
             return false;
         }
         p += written;

@@ -20,8 +20,9 @@ static const struct {
     char magic[PACKING_BYTES + 1];
     const char *command; /* NULL: unpacked here */
 } packings[] = { { PACKING_GZIP, 2, "\x1f\x8b", NULL },
-                 { PACKING_XZ, 6, "\xfd"
-                                  "7zXZ\0",
+                 { PACKING_XZ, 6,
+                   "\xfd"
+                   "7zXZ\0",
                    NULL },
                  { PACKING_ZSTD, 4, "\x28\xb5\x2f\xfd", "zstd -dc" },
                  { PACKING_BZIP2, 3, "BZh", "bzip2 -dc" },
@@ -155,7 +156,8 @@ static void inflate_all(struct flow *flow)
     z_stream stream = { 0 };
     bool in_member = true;
     if (inflateInit2(&stream, 15 + 16) != Z_OK) {
-        snprintf(flow->unpacking->error, flow->unpacking->error_size, "%s: no memory to unpack it", flow->unpacking->name);
+        snprintf(flow->unpacking->error, flow->unpacking->error_size, "%s: no memory to unpack it",
+                 flow->unpacking->name);
         flow->result = UNPACKED_FAILED;
         return;
     }
@@ -174,7 +176,7 @@ static void inflate_all(struct flow *flow)
 
 static const char *xz_fault(lzma_ret code)
 {
-    return code == LZMA_BUF_ERROR      ? "the xz data ends too early"
+    return code == LZMA_BUF_ERROR        ? "the xz data ends too early"
            : code == LZMA_MEMLIMIT_ERROR ? "the xz data needs more than 256 MiB of memory to unpack"
                                          : "the xz data is corrupt";
 }
@@ -200,7 +202,8 @@ static void xz_all(struct flow *flow)
 {
     lzma_stream stream = LZMA_STREAM_INIT;
     if (lzma_stream_decoder(&stream, XZ_MEMORY, LZMA_CONCATENATED) != LZMA_OK) {
-        snprintf(flow->unpacking->error, flow->unpacking->error_size, "%s: no memory to unpack it", flow->unpacking->name);
+        snprintf(flow->unpacking->error, flow->unpacking->error_size, "%s: no memory to unpack it",
+                 flow->unpacking->name);
         flow->result = UNPACKED_FAILED;
         return;
     }
