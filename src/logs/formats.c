@@ -10,11 +10,12 @@
 #define SAMPLE_BYTES ((size_t)1 << 20)
 
 extern const struct log_format log_format_common, log_format_combined, log_format_combined_forwarded,
-    log_format_vhost_combined, log_format_traefik_clf;
+    log_format_vhost_combined, log_format_traefik_clf, log_format_haproxy;
 
 const struct log_format *const log_formats[] = { &log_format_combined,           &log_format_common,
                                                  &log_format_combined_forwarded, &log_format_vhost_combined,
-                                                 &log_format_traefik_clf,        NULL };
+                                                 &log_format_traefik_clf,
+                                                 &log_format_haproxy,        NULL };
 
 const struct log_format *format_named(const char *name)
 {
