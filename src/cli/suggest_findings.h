@@ -45,6 +45,8 @@ struct proposal {
     uint64_t hits_of[CLIENT_KINDS];
 };
 
+#define TRAFFIC_SOME 20 /* API calls or expensive requests, before they are worth a line */
+#define PROPOSE_MARGIN 1.5 /* above the busiest person: half as much again */
 #define PROPOSALS_MOST 12
 #define WARNINGS_MOST 16
 
@@ -78,7 +80,7 @@ void findings_warn(struct findings *findings);    /* suggest_warn.c */
 void findings_propose(struct findings *findings); /* suggest_propose.c */
 void findings_propose_logins(struct findings *findings); /* suggest_logins.c */
 
-/* How the numbers of suggest_propose.c are chosen; for its tests. */
+/* The least round number, as a person would write it, that is not below. */
 uint64_t propose_round_up(uint64_t number);
 /* A round number above all people by half as much again (`least` at least), or less where that hits more machines; `machine` are their
  * peaks. */
@@ -86,8 +88,12 @@ uint64_t propose_number(uint64_t people, uint64_t least, const uint64_t *machine
 
 /* Appends a proposal with its hits and the sentence about them; NULL if there is no room. */
 struct proposal *propose(struct findings *findings, const struct proposal *proposal);
-/* Sentences about whom it hits. */
+/* Sentences for its reason: where the number comes from, whom it hits, whom it cannot tell from people, and whom the longer window
+ * catches alone.  `least` is below which no number is proposed. */
+void propose_tell_number(struct proposal *proposal, const struct gap *gap, uint64_t least);
 void propose_tell_hits(struct proposal *proposal);
+void propose_tell_missed(struct proposal *proposal, const struct gap *gap);
+void propose_tell_slow(struct proposal *longer, const struct proposal *shorter);
 
 /* The policy as text: complete, with the reasons as comments.  NULL text without memory. */
 void policy_write(const struct findings *findings, struct prose *out);

@@ -9,9 +9,6 @@
 #define HITS_SHOWN 20
 #define AGENT_SHOWN 90
 
-static const enum traffic shown[] = { TRAFFIC_PAGE,      TRAFFIC_STATIC, TRAFFIC_API,
-                                      TRAFFIC_EXPENSIVE, TRAFFIC_LOGIN,  TRAFFIC_FAILURE };
-
 static void put(const char *text, FILE *out)
 {
     if (text != NULL)
@@ -28,8 +25,7 @@ static void put_tile(const char *label, const char *value, const char *kind, FIL
 
 static void put_tiles(const struct findings *findings, FILE *out)
 {
-    static const char *const label[CLIENT_KINDS] = { "look like people", "unclear", "behave like machines",
-                                                     "call themselves bots" };
+    static const char *const label[CLIENT_KINDS] = { "people", "unclear", "machines", "bots" };
     const struct profile *profile = findings->profile;
     char text[PROSE_COUNT];
     fputs("<div class=\"tiles\">\n", out);
@@ -89,9 +85,9 @@ static void put_hit(const struct hit *hit, FILE *out)
     const char *text = client->agent != NULL ? client->agent : "";
     fputs("<tr><td class=\"who\">", out);
     put(prose_plain(client->name, client->name_size, name, sizeof name), out);
-    fprintf(out, "</td><td class=\"n\">%s</td>", prose_count(hit->peak, count));
-    fprintf(out, "<td class=\"n\">%s</td>", prose_count(client_total(client, TRAFFIC_ALL), count));
-    fprintf(out, "<td><span class=\"kind %s\">%s</span></td><td>", client_kind_name[client->kind],
+    fprintf(out, "</td><td class=\"n peak\">%s</td>", prose_count(hit->peak, count));
+    fprintf(out, "<td class=\"n total\">%s</td>", prose_count(client_total(client, TRAFFIC_ALL), count));
+    fprintf(out, "<td><span class=\"kind %s\">%s</span></td><td class=\"why\">", client_kind_name[client->kind],
             client_kind_name[client->kind]);
     put(client->why, out);
     fputs("</td><td class=\"agent\">", out);
@@ -105,7 +101,8 @@ static void put_hits(const struct proposal *proposal, FILE *out)
     if (proposal->hits == 0)
         return;
     fprintf(out,
-            "<div class=\"wide\"><table>\n<tr><th>who exceeded it</th><th class=\"n\">peak in %s</th><th "
+            "<div class=\"wide\"><table class=\"hits\">\n<tr class=\"head\"><th>who exceeded it</th><th "
+            "class=\"n\">peak in %s</th><th "
             "class=\"n\">requests</th>"
             "<th>is</th><th>because</th><th>User-Agent</th></tr>\n",
             report_window_label[proposal->window]);
@@ -163,11 +160,9 @@ static void put_traffic(const struct findings *findings, enum traffic kind, FILE
 {
     char requests[PROSE_COUNT], clients[PROSE_COUNT];
     struct prose gap = { 0 };
-    fprintf(
-        out,
-        "<div class=\"card\">\n<div class=\"top\"><h3>%s</h3><span class=\"soft\">%s by %s clients; %s</span></div>\n",
-        report_traffic_label[kind], prose_count(findings->profile->requests[kind], requests),
-        prose_count(report_clients_of(findings, kind), clients), report_traffic_about[kind]);
+    fprintf(out, "<div class=\"card\">\n<div class=\"top\"><h3>%s</h3><span class=\"soft\">%s by %s; %s</span></div>\n",
+            report_traffic_label[kind], prose_count(findings->profile->requests[kind], requests),
+            report_clients(report_clients_of(findings, kind), clients), report_traffic_about[kind]);
     report_gap(&findings->gap[kind][PEAK_10S], PEAK_10S, &gap);
     fputs("<p>", out);
     put(gap.text, out);
@@ -201,6 +196,8 @@ static void put_policy(const struct findings *findings, FILE *out)
 
 bool report_html(const struct findings *findings, FILE *out)
 {
+    enum traffic shown[TRAFFIC_KINDS];
+    size_t count = report_shown(findings, shown);
     report_page_begin(findings, out);
     put_head(findings, out);
     put_tiles(findings, out);
@@ -219,9 +216,8 @@ bool report_html(const struct findings *findings, FILE *out)
         fputs("<h2>All peaks</h2>\n<p>p90 is the peak that 9 of 10 clients do not exceed; p99.9 that 999 of 1,000 do "
               "not.</p>\n",
               out);
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        if (findings->profile->requests[shown[i]] > 0)
-            put_traffic(findings, shown[i], out);
+    for (size_t i = 0; i < count; i++)
+        put_traffic(findings, shown[i], out);
     report_page_end(out);
     return ferror(out) == 0;
 }

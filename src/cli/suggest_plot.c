@@ -127,7 +127,7 @@ void report_strip(const struct gap *gap, uint64_t number, FILE *out)
         draw_band("bot", gap->machine > 0 && gap->people > 0 ? "machines above people" : "machines",
                   gap->machine > 0 ? gap->machine : 1, gap->machine_most, most, out);
     double at = place(number, most);
-    fprintf(out, "<line class=\"limit\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"12\" y2=\"62\"/>\n", at, at);
+    fprintf(out, "<line class=\"limit\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"12\" y2=\"57\"/>\n", at, at);
     fprintf(out, "<text class=\"limit%s\" x=\"%.2f%%\" dx=\"%d\" y=\"12\">limit %s</text>\n", at < 75 ? " start" : "",
             at, at < 75 ? 5 : -5, prose_count(number, count));
     fputs("</svg>\n", out);

@@ -12,10 +12,6 @@
 #define HITS_SHOWN 5
 #define AGENT_SHOWN 30
 
-/* What is shown, in this order; failed logins are the numbers that their limit is about. */
-static const enum traffic shown[] = { TRAFFIC_PAGE,      TRAFFIC_STATIC, TRAFFIC_API,
-                                      TRAFFIC_EXPENSIVE, TRAFFIC_LOGIN,  TRAFFIC_FAILURE };
-
 /* Prints sentences, broken at blanks, each line after `indent` blanks. */
 static void print_text(const char *text, int indent, FILE *out)
 {
@@ -58,9 +54,9 @@ static void print_head(const struct findings *findings, FILE *out)
     struct prose text = { 0 };
     char requests[PROSE_COUNT], clients[PROSE_COUNT], span[PROSE_COUNT], first[PROSE_COUNT], last[PROSE_COUNT],
         source[120];
-    prose_add(&text, "%s: %s requests of %s clients",
+    prose_add(&text, "%s: %s requests of %s",
               prose_plain(findings->source, strlen(findings->source), source, sizeof source),
-              prose_count(profile->records, requests), prose_count(profile->count, clients));
+              prose_count(profile->records, requests), report_clients(profile->count, clients));
     if (profile->records > 0)
         prose_add(&text, " in %s, %s to %s UTC", prose_span(profile->last_ns - profile->first_ns, span),
                   prose_time(profile->first_ns, first), prose_time(profile->last_ns, last));
@@ -139,9 +135,9 @@ static void print_traffic(const struct findings *findings, enum traffic kind, bo
     struct histogram histogram;
     struct prose gap = { 0 };
     report_histogram(findings, kind, &histogram);
-    fprintf(out, "\n%s: %s by %s clients\n", report_traffic_label[kind],
+    fprintf(out, "\n%s: %s by %s\n", report_traffic_label[kind],
             prose_count(findings->profile->requests[kind], requests),
-            prose_count(report_clients_of(findings, kind), count));
+            report_clients(report_clients_of(findings, kind), count));
     fprintf(out, "  (%s)\n", report_traffic_about[kind]);
     print_ranks(findings, kind, out);
     print_histogram(&histogram, is_wide, out);
@@ -192,6 +188,8 @@ static void print_next(const char *policy, FILE *out)
 
 void report_print(const struct findings *findings, const char *policy, bool is_wide, FILE *out)
 {
+    enum traffic shown[TRAFFIC_KINDS];
+    size_t count = report_shown(findings, shown);
     print_head(findings, out);
     for (size_t i = 0; i < findings->warnings; i++) {
         struct prose marked = { 0 };
@@ -209,9 +207,8 @@ void report_print(const struct findings *findings, const char *policy, bool is_w
                "how many clients have which "
                "peak; they grow with the logarithm, so that a single one is seen beside thousands.",
                0, out);
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        if (findings->profile->requests[shown[i]] > 0)
-            print_traffic(findings, shown[i], is_wide, out);
+    for (size_t i = 0; i < count; i++)
+        print_traffic(findings, shown[i], is_wide, out);
     print_proposals(findings, out);
     print_next(policy, out);
 }

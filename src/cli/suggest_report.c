@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define GAP_LEAST 115 /* percent of the busiest person: the least that a limit can be between */
+
 const char *const report_traffic_label[TRAFFIC_KINDS] = { "All requests",      "Pages",         "Static files",
                                                           "Login attempts",    "Failed logins", "API calls",
                                                           "Expensive requests" };
@@ -18,6 +20,27 @@ const char *const report_traffic_about[TRAFFIC_KINDS] = {
     "what costs the server most",
 };
 const char *const report_window_label[PEAK_WINDOWS] = { "10 s", "1 min", "10 min" };
+
+/* Failed logins are the numbers that their limit is about. */
+static const enum traffic order[] = { TRAFFIC_PAGE,      TRAFFIC_STATIC, TRAFFIC_API,
+                                      TRAFFIC_EXPENSIVE, TRAFFIC_LOGIN,  TRAFFIC_FAILURE };
+
+size_t report_shown(const struct findings *findings, enum traffic kind[TRAFFIC_KINDS])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        bool is_optional = order[i] == TRAFFIC_API || order[i] == TRAFFIC_EXPENSIVE;
+        if (findings->profile->requests[order[i]] >= (is_optional ? TRAFFIC_SOME : 1))
+            kind[count++] = order[i];
+    }
+    return count;
+}
+
+const char *report_clients(uint64_t count, char out[PROSE_COUNT])
+{
+    prose_count(count, out);
+    return strcat(out, count == 1 ? " client" : " clients");
+}
 
 static void fill(const struct findings *findings, enum traffic kind, struct histogram *histogram)
 {
@@ -74,6 +97,8 @@ void report_gap(const struct gap *gap, int window, struct prose *out)
 {
     char people[PROSE_COUNT], most[PROSE_COUNT], least[PROSE_COUNT], above[PROSE_COUNT], machines[PROSE_COUNT];
     const char *within = report_window_label[window];
+    const char *verdict = gap->machine * 100 >= gap->people * GAP_LEAST ? "Between people and these is a gap."
+                                                                        : "That is too close to be called a gap.";
     prose_count(gap->people, people);
     prose_count(gap->machine_most, most);
     if (gap->machines == 0 && gap->person == NULL)
@@ -85,15 +110,15 @@ void report_gap(const struct gap *gap, int window, struct prose *out)
     else if (gap->machines_above == 0)
         prose_add(out,
                   "There is no gap: the busiest person made %s in %s, and no machine more (%s at most). A limit "
-                  "protects the server "
-                  "here; it does not tell machines from people.",
+                  "protects the server here; it does not tell machines from people.",
                   people, within, most);
+    else if (gap->machines_above == 1)
+        prose_add(out, "The busiest person made %s in %s, and of %s %s one made more: %s. %s", people, within,
+                  prose_count(gap->machines, machines), gap->machines == 1 ? "machine" : "machines", most, verdict);
     else
         prose_add(out,
                   "The busiest person made %s in %s. Of %s machines %s made more: the slowest of these %s, the fastest "
                   "%s. %s",
                   people, within, prose_count(gap->machines, machines), prose_count(gap->machines_above, above),
-                  prose_count(gap->machine, least), most,
-                  gap->machine * 100 >= gap->people * 115 ? "Between people and these is a gap."
-                                                          : "That is too close to be called a gap.");
+                  prose_count(gap->machine, least), most, verdict);
 }

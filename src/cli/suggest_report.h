@@ -47,6 +47,10 @@ extern const char *const report_traffic_about[TRAFFIC_KINDS];
 extern const char *const report_window_label[PEAK_WINDOWS]; /* `10 s` */
 /* A sentence: where people end and machines begin. */
 void report_gap(const struct gap *gap, int window, struct prose *out);
+/* The kinds that have something to show, in its order; returns how many. */
+size_t report_shown(const struct findings *findings, enum traffic kind[TRAFFIC_KINDS]);
+/* `1 client`, `1,234 clients`. */
+const char *report_clients(uint64_t count, char out[PROSE_COUNT]);
 /* All clients that made such requests. */
 uint64_t report_clients_of(const struct findings *findings, enum traffic kind);
 

@@ -128,7 +128,7 @@ static void warn_of_answers(struct findings *findings)
                   "POST %s is taken for a login because many of its answers are 401 or 403; if it is none, take it out "
                   "of the class `login`.",
                   findings->signs->learned_login.item[i].text);
-    if (requests[TRAFFIC_EXPENSIVE] > 0 && !findings->signs->has_costs)
+    if (requests[TRAFFIC_EXPENSIVE] >= TRAFFIC_SOME && !findings->signs->has_costs)
         prose_add(warning(findings),
                   "What is expensive is a guess by names like /search and /export: the log has no times. Log them "
                   "($request_time in nginx, %%D in Apache), and slow paths are found.");
