@@ -96,26 +96,53 @@ static bool conversion(struct cursor *cursor, char letter)
 {
     struct log_civil *civil = cursor->civil;
     switch (letter) {
-    case 'Y': return take(cursor, 4, &civil->year);
-    case 'y': return take(cursor, 2, &civil->year) && (civil->year += civil->year < 70 ? 2000 : 1900, true);
-    case 'm': return take(cursor, 2, &civil->month);
-    case 'b': case 'B': case 'h': return month_name(cursor);
-    case 'a': case 'A': return skip_name(cursor);
-    case 'd': case 'e': return take(cursor, 2, &civil->day);
-    case 'H': case 'I': case 'k': case 'l': return take(cursor, 2, &civil->hour);
-    case 'M': return take(cursor, 2, &civil->minute);
-    case 'S': return take(cursor, 2, &civil->second);
-    case 'p': return noon(cursor);
-    case 'z': return zone(cursor);
-    case 'Z': return skip_name(cursor);
-    case 's': return whole(cursor, 1000000000);
-    case 'T': return read_format(cursor, "%H:%M:%S", 8);
-    case 'R': return read_format(cursor, "%H:%M", 5);
-    case 'F': return read_format(cursor, "%Y-%m-%d", 8);
-    case 'D': return read_format(cursor, "%m/%d/%y", 8);
-    case 'r': return read_format(cursor, "%I:%M:%S %p", 11);
-    case 'c': return read_format(cursor, "%a %b %e %H:%M:%S %Y", 20);
-    default: return false;
+    case 'Y':
+        return take(cursor, 4, &civil->year);
+    case 'y':
+        return take(cursor, 2, &civil->year) && (civil->year += civil->year < 70 ? 2000 : 1900, true);
+    case 'm':
+        return take(cursor, 2, &civil->month);
+    case 'b':
+    case 'B':
+    case 'h':
+        return month_name(cursor);
+    case 'a':
+    case 'A':
+        return skip_name(cursor);
+    case 'd':
+    case 'e':
+        return take(cursor, 2, &civil->day);
+    case 'H':
+    case 'I':
+    case 'k':
+    case 'l':
+        return take(cursor, 2, &civil->hour);
+    case 'M':
+        return take(cursor, 2, &civil->minute);
+    case 'S':
+        return take(cursor, 2, &civil->second);
+    case 'p':
+        return noon(cursor);
+    case 'z':
+        return zone(cursor);
+    case 'Z':
+        return skip_name(cursor);
+    case 's':
+        return whole(cursor, 1000000000);
+    case 'T':
+        return read_format(cursor, "%H:%M:%S", 8);
+    case 'R':
+        return read_format(cursor, "%H:%M", 5);
+    case 'F':
+        return read_format(cursor, "%Y-%m-%d", 8);
+    case 'D':
+        return read_format(cursor, "%m/%d/%y", 8);
+    case 'r':
+        return read_format(cursor, "%I:%M:%S %p", 11);
+    case 'c':
+        return read_format(cursor, "%a %b %e %H:%M:%S %Y", 20);
+    default:
+        return false;
     }
 }
 
@@ -143,8 +170,11 @@ static bool read_word(struct cursor *cursor, struct drossel_text format, bool *g
         const char *word;
         uint64_t unit_ns;
         int fraction_digits; /* 0: a whole time */
-    } words[] = { { "sec", 1000000000, 0 },   { "msec", 1000000, 0 }, { "usec", 1000, 0 },
-                  { "msec_frac", 1000000, 3 }, { "usec_frac", 1000, 6 } };
+    } words[] = { { "sec", 1000000000, 0 },
+                  { "msec", 1000000, 0 },
+                  { "usec", 1000, 0 },
+                  { "msec_frac", 1000000, 3 },
+                  { "usec_frac", 1000, 6 } };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (format.size != strlen(words[i].word) || memcmp(format.data, words[i].word, format.size) != 0)
             continue;

@@ -10,15 +10,15 @@
 #define SAMPLE_BYTES ((size_t)1 << 20)
 
 extern const struct log_format log_format_common, log_format_combined, log_format_combined_forwarded,
-    log_format_vhost_combined, log_format_traefik_clf, log_format_haproxy, log_format_npm,
-    log_format_envoy;
+    log_format_vhost_combined, log_format_traefik_clf, log_format_haproxy;
 
-const struct log_format *const log_formats[] = { &log_format_combined,           &log_format_common,
-                                                 &log_format_combined_forwarded, &log_format_vhost_combined,
+const struct log_format *const log_formats[] = { &log_format_combined,
+                                                 &log_format_common,
+                                                 &log_format_combined_forwarded,
+                                                 &log_format_vhost_combined,
                                                  &log_format_traefik_clf,
                                                  &log_format_haproxy,
-                                                 &log_format_npm,
-                                                 &log_format_envoy,        NULL };
+                                                 NULL };
 
 const struct log_format *format_named(const char *name)
 {

@@ -1,7 +1,6 @@
-/* Reads lines by a compiled pattern; and the formats that are given as strings: by --format, and a few well-known ones. */
+/* Reads lines by a compiled pattern: the format that --format gives as a string. */
 #include "logs/log_format.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "logs/marks.h"
@@ -16,7 +15,7 @@ struct match {
     struct drossel_text query, below; /* $args; the other end of the connection */
     struct log_civil civil;           /* of the parts of a time */
     bool has_civil, has_time;
-    uint64_t t_ns, resolution_ns;     /* the time that was found */
+    uint64_t t_ns, resolution_ns; /* the time that was found */
 };
 
 /* ---- where a variable ends ---- */
@@ -72,7 +71,8 @@ static size_t natural_size(const struct match *match, enum item_kind kind)
     const char *p = match->p;
     for (; p < match->end; p++) {
         char c = *p;
-        bool digit = (c >= '0' && c <= '9') || c == '-' || c == '.', letter = (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
+        bool digit = (c >= '0' && c <= '9') || c == '-' || c == '.',
+             letter = (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
         bool inside = kind == ITEM_MARK     ? c == '?' && p == match->p
                       : kind == ITEM_METHOD ? letter
                       : kind == ITEM_HOST   ? c != '/' && c != ' ' && c != '"'
@@ -172,23 +172,52 @@ static bool take_value(struct match *match, const struct pattern_item *item, str
     struct log_record *record = match->record;
     struct drossel_text text = item->kind == ITEM_SKIP ? raw : log_unescaped(match->scratch, raw);
     switch (item->kind) {
-    case ITEM_CLIENT: return take_client(&record->client, text);
-    case ITEM_CLIENT_BELOW: return take_client(&match->below, text);
-    case ITEM_USER: set_first(&record->user, text); return true;
-    case ITEM_REQUEST: log_record_request(record, text); return true;
-    case ITEM_METHOD: set_first(&record->method, text); return true;
-    case ITEM_TARGET: set_first(&record->target, text); return true;
-    case ITEM_QUERY: set_first(&match->query, text); return true;
-    case ITEM_PROTOCOL: set_first(&record->protocol, text); return true;
-    case ITEM_STATUS: return take_status(match, text);
-    case ITEM_BYTES: return take_bytes(match, text);
-    case ITEM_DURATION: take_duration(match, item, text); return true;
-    case ITEM_HOST: set_first(&record->host, log_client_text(text)); return true;
-    case ITEM_HEADER: log_record_header(record, item->name, text); return true;
-    case ITEM_COOKIE: take_cookie(match, item->name, text); return true;
-    case ITEM_CACHE: record->cache = log_cache_of(text); return true;
-    case ITEM_VERDICT: set_first(&record->verdict, text); return true;
-    default: return true;
+    case ITEM_CLIENT:
+        return take_client(&record->client, text);
+    case ITEM_CLIENT_BELOW:
+        return take_client(&match->below, text);
+    case ITEM_USER:
+        set_first(&record->user, text);
+        return true;
+    case ITEM_REQUEST:
+        log_record_request(record, text);
+        return true;
+    case ITEM_METHOD:
+        set_first(&record->method, text);
+        return true;
+    case ITEM_TARGET:
+        set_first(&record->target, text);
+        return true;
+    case ITEM_QUERY:
+        set_first(&match->query, text);
+        return true;
+    case ITEM_PROTOCOL:
+        set_first(&record->protocol, text);
+        return true;
+    case ITEM_STATUS:
+        return take_status(match, text);
+    case ITEM_BYTES:
+        return take_bytes(match, text);
+    case ITEM_DURATION:
+        take_duration(match, item, text);
+        return true;
+    case ITEM_HOST:
+        set_first(&record->host, log_client_text(text));
+        return true;
+    case ITEM_HEADER:
+        log_record_header(record, item->name, text);
+        return true;
+    case ITEM_COOKIE:
+        take_cookie(match, item->name, text);
+        return true;
+    case ITEM_CACHE:
+        record->cache = log_cache_of(text);
+        return true;
+    case ITEM_VERDICT:
+        set_first(&record->verdict, text);
+        return true;
+    default:
+        return true;
     }
 }
 
@@ -207,8 +236,8 @@ static bool read_stamp(struct match *match)
 static bool read_clock(struct match *match, struct drossel_text format)
 {
     uint64_t epoch_ns = UINT64_MAX;
-    size_t size = pattern_clock(format, (struct drossel_text){ match->p, (size_t)(match->end - match->p) }, &match->civil,
-                                &epoch_ns);
+    size_t size = pattern_clock(format, (struct drossel_text){ match->p, (size_t)(match->end - match->p) },
+                                &match->civil, &epoch_ns);
     if (size == 0)
         return false;
     if (epoch_ns != UINT64_MAX)
@@ -267,7 +296,8 @@ static void join_query(struct match *match)
 static struct drossel_text first_forwarded(struct drossel_text forwarded)
 {
     const char *comma = forwarded.size == 0 ? NULL : memchr(forwarded.data, ',', forwarded.size);
-    return log_client_text((struct drossel_text){ forwarded.data, comma == NULL ? forwarded.size : (size_t)(comma - forwarded.data) });
+    return log_client_text(
+        (struct drossel_text){ forwarded.data, comma == NULL ? forwarded.size : (size_t)(comma - forwarded.data) });
 }
 
 static void take_civil(struct match *match)
@@ -279,10 +309,9 @@ static void take_civil(struct match *match)
 
 static struct match begin(const struct pattern *pattern, struct drossel_text line)
 {
-    return (struct match){ .pattern = pattern,
-                           .p = line.data,
-                           .end = line.data + line.size,
-                           .civil = { .month = 1, .day = 1 } };
+    return (struct match){
+        .pattern = pattern, .p = line.data, .end = line.data + line.size, .civil = { .month = 1, .day = 1 }
+    };
 }
 
 /* The first `count` items.  A line may end early, behind a text that was cut off, when its time is known. */
@@ -335,128 +364,28 @@ bool pattern_time(const struct pattern *pattern, struct drossel_text line, uint6
     return match.has_time;
 }
 
-/* ---- formats that are strings ---- */
+/* ---- the format ---- */
 
-#define ALTERNATIVES 4
-
-/* A file may mix a few of them. */
-struct alternatives {
-    struct pattern *pattern[ALTERNATIVES];
-    size_t count;
-};
-
-static void close_alternatives(void *parser)
+static void *open_string(const char *text, char *error, size_t error_size)
 {
-    struct alternatives *alternatives = parser;
-    for (size_t i = 0; i < alternatives->count; i++)
-        pattern_close(alternatives->pattern[i]);
-    free(alternatives);
+    return pattern_open(text, error, error_size);
 }
 
-static bool add_alternative(struct alternatives *alternatives, const char *string, char *error, size_t error_size)
+static void close_string(void *parser)
 {
-    struct pattern *pattern = pattern_open(string, error, error_size);
-    if (pattern != NULL)
-        alternatives->pattern[alternatives->count++] = pattern;
-    return pattern != NULL;
+    pattern_close(parser);
 }
 
-/* All strings up to NULL. */
-static void *open_strings(const char *const *strings, char *error, size_t error_size)
+static bool time_by_string(void *parser, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns)
 {
-    struct alternatives *alternatives = calloc(1, sizeof *alternatives);
-    for (; alternatives != NULL && *strings != NULL; strings++) {
-        if (add_alternative(alternatives, *strings, error, error_size))
-            continue;
-        close_alternatives(alternatives);
-        return NULL;
-    }
-    return alternatives;
+    return pattern_time(parser, line, t_ns, resolution_ns);
 }
 
-static enum log_line parse_alternatives(void *parser, struct drossel_text line, struct log_scratch *scratch,
-                                        struct log_record *record)
+static enum log_line parse_by_string(void *parser, struct drossel_text line, struct log_scratch *scratch,
+                                     struct log_record *record)
 {
-    const struct alternatives *alternatives = parser;
-    for (size_t i = 0; i < alternatives->count; i++) {
-        memset(record, 0, offsetof(struct log_record, header));
-        record->duration_ns = LOG_NO_DURATION;
-        scratch->used = 0;
-        if (pattern_parse(alternatives->pattern[i], line, scratch, record) == LOG_REQUEST)
-            return LOG_REQUEST;
-    }
-    return LOG_UNPARSED;
+    return pattern_parse(parser, line, scratch, record);
 }
 
-static bool time_given(void *parser, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns)
-{
-    const struct alternatives *alternatives = parser;
-    return pattern_time(alternatives->pattern[0], line, t_ns, resolution_ns);
-}
-
-static void *open_given(const char *text, char *error, size_t error_size)
-{
-    const char *const strings[] = { text, NULL };
-    return open_strings(strings, error, error_size);
-}
-
-const struct log_format log_format_string = { "log format", NULL, open_given, close_alternatives, time_given, parse_alternatives };
-
-/* What nginx-proxy-manager and its offspring write, for proxied, for own and for all sites. */
-static const char *const npm_strings[] = {
-    "[$time_local] $upstream_cache_status $upstream_status $status - $request_method $scheme $host \"$request_uri\" "
-    "[Client $remote_addr] [Length $body_bytes_sent] [Gzip $gzip_ratio] [Sent-to $server] \"$http_user_agent\" \"$http_referer\"",
-    "[$time_local] $status - $request_method $scheme $host \"$request_uri\" "
-    "[Client $remote_addr] [Length $body_bytes_sent] [Gzip $gzip_ratio] \"$http_user_agent\" \"$http_referer\"",
-    "[$time_local] $host $remote_addr $request_time \"$request\" $status $body_bytes_sent $request_length "
-    "$http_referer $http_user_agent",
-    NULL
-};
-
-static void *npm_open(const char *text, char *error, size_t error_size)
-{
-    (void)text;
-    return open_strings(npm_strings, error, error_size);
-}
-
-static const char *const envoy_strings[] = {
-    "[$time_iso8601] \"$request\" $status $flags $bytes_received $bytes_sent $duration $upstream_time "
-    "\"$http_x_forwarded_for\" \"$http_user_agent\" \"$request_id\" \"$http_host\" \"$upstream_host\"",
-    NULL
-};
-
-static void *envoy_open(const char *text, char *error, size_t error_size)
-{
-    (void)text;
-    return open_strings(envoy_strings, error, error_size);
-}
-
-/* Does the line fit?  Compiled for each line: only the first lines of a file are asked. */
-static int recognise_strings(void *(*open)(const char *, char *, size_t), struct drossel_text line)
-{
-    char error[128], space[4096];
-    struct log_scratch scratch = { space, 0, sizeof space };
-    struct log_record record;
-    if (line.size == 0 || line.data[0] != '[')
-        return 0;
-    void *parser = open(NULL, error, sizeof error);
-    if (parser == NULL)
-        return 0;
-    enum log_line result = parse_alternatives(parser, line, &scratch, &record);
-    close_alternatives(parser);
-    return result == LOG_REQUEST ? 90 : 0;
-}
-
-static int npm_recognise(struct drossel_text line)
-{
-    return recognise_strings(npm_open, line);
-}
-
-static int envoy_recognise(struct drossel_text line)
-{
-    return recognise_strings(envoy_open, line);
-}
-
-const struct log_format log_format_npm = { "nginx_proxy_manager", npm_recognise, npm_open, close_alternatives, NULL,
-                                           parse_alternatives };
-const struct log_format log_format_envoy = { "envoy", envoy_recognise, envoy_open, close_alternatives, NULL, parse_alternatives };
+const struct log_format log_format_string = { "log format", NULL,           open_string,
+                                              close_string, time_by_string, parse_by_string };

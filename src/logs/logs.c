@@ -30,8 +30,8 @@ static const struct log_format *wanted_format(struct logs *logs)
     if (pattern_is_string(wanted))
         return &log_format_string;
     snprintf(logs->error, sizeof logs->error,
-             "format \"%s\": unknown; known are %s, and the string of an nginx log_format or an Apache LogFormat", wanted,
-             logs_format_names());
+             "format \"%s\": unknown; known are %s, and the string of an nginx log_format or an Apache LogFormat",
+             wanted, logs_format_names());
     return NULL;
 }
 

@@ -8,8 +8,8 @@
 
 struct compiler {
     struct pattern *pattern;
-    char *p;              /* what is read, in the pattern's own text */
-    char *literal;        /* where the literal text since the last item begins */
+    char *p;       /* what is read, in the pattern's own text */
+    char *literal; /* where the literal text since the last item begins */
     char *literal_end;
     bool is_apache;
     char *error;
@@ -49,12 +49,12 @@ static const struct {
     char letter;
     enum item_kind kind;
     uint64_t unit_ns;
-} directives[] = { { 'h', ITEM_CLIENT, 0 },  { 'a', ITEM_CLIENT, 0 },   { 'u', ITEM_USER, 0 },
-                   { 't', ITEM_STAMP, 0 },   { 'r', ITEM_REQUEST, 0 },  { 'm', ITEM_METHOD, 0 },
-                   { 'U', ITEM_TARGET, 0 },  { 'q', ITEM_QUERY, 0 },    { 'H', ITEM_PROTOCOL, 0 },
-                   { 's', ITEM_STATUS, 0 },  { 'b', ITEM_BYTES, 0 },    { 'B', ITEM_BYTES, 0 },
-                   { 'O', ITEM_BYTES, 0 },   { 'D', ITEM_DURATION, 1000 }, { 'T', ITEM_DURATION, 1000000000 },
-                   { 'v', ITEM_HOST, 0 },    { 'V', ITEM_HOST, 0 } };
+} directives[] = { { 'h', ITEM_CLIENT, 0 }, { 'a', ITEM_CLIENT, 0 },      { 'u', ITEM_USER, 0 },
+                   { 't', ITEM_STAMP, 0 },  { 'r', ITEM_REQUEST, 0 },     { 'm', ITEM_METHOD, 0 },
+                   { 'U', ITEM_TARGET, 0 }, { 'q', ITEM_QUERY, 0 },       { 'H', ITEM_PROTOCOL, 0 },
+                   { 's', ITEM_STATUS, 0 }, { 'b', ITEM_BYTES, 0 },       { 'B', ITEM_BYTES, 0 },
+                   { 'O', ITEM_BYTES, 0 },  { 'D', ITEM_DURATION, 1000 }, { 'T', ITEM_DURATION, 1000000000 },
+                   { 'v', ITEM_HOST, 0 },   { 'V', ITEM_HOST, 0 } };
 
 static bool fail(struct compiler *compiler, const char *what)
 {
@@ -67,8 +67,8 @@ static bool fail(struct compiler *compiler, const char *what)
 /* May a variable of this kind stand before another one without any text between?  It tells its own end. */
 static bool ends_by_itself(enum item_kind kind)
 {
-    return kind == ITEM_STAMP || kind == ITEM_CLOCK || kind == ITEM_METHOD || kind == ITEM_STATUS || kind == ITEM_BYTES ||
-           kind == ITEM_MARK || kind == ITEM_DURATION || kind == ITEM_HOST || kind == ITEM_TARGET;
+    return kind == ITEM_STAMP || kind == ITEM_CLOCK || kind == ITEM_METHOD || kind == ITEM_STATUS ||
+           kind == ITEM_BYTES || kind == ITEM_MARK || kind == ITEM_DURATION || kind == ITEM_HOST || kind == ITEM_TARGET;
 }
 
 /* The literal text since the last item ends here. */
@@ -89,7 +89,8 @@ static bool add_item(struct compiler *compiler, struct pattern_item item)
     close_literal(compiler);
     const struct pattern_item *last = pattern->count == 0 ? NULL : &pattern->item[pattern->count - 1];
     if (last != NULL && last->after.size == 0 && !ends_by_itself(last->kind))
-        return fail(compiler, "two variables stand without text between them, so that nobody knows where the first one ends");
+        return fail(compiler,
+                    "two variables stand without text between them, so that nobody knows where the first one ends");
     if (pattern->count == PATTERN_ITEMS)
         return fail(compiler, "it has more than 96 variables");
     pattern->has_client |= item.kind == ITEM_CLIENT;
@@ -135,7 +136,8 @@ static bool nginx_item(struct compiler *compiler, char *name, size_t size)
         return add_item(compiler, (struct pattern_item){ .kind = ITEM_HEADER, .name = field_name(name + 10, 15) });
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
         if (strlen(variables[i].name) == size && memcmp(variables[i].name, name, size) == 0)
-            return add_item(compiler, (struct pattern_item){ .kind = variables[i].kind, .unit_ns = variables[i].unit_ns });
+            return add_item(compiler,
+                            (struct pattern_item){ .kind = variables[i].kind, .unit_ns = variables[i].unit_ns });
     return add_item(compiler, (struct pattern_item){ .kind = ITEM_SKIP });
 }
 
@@ -184,7 +186,8 @@ static bool apache_item(struct compiler *compiler, struct drossel_text name, cha
         return add_item(compiler, (struct pattern_item){ .kind = ITEM_CLIENT_BELOW });
     for (size_t i = 0; i < sizeof directives / sizeof directives[0]; i++)
         if (directives[i].letter == letter && name.size == 0)
-            return add_item(compiler, (struct pattern_item){ .kind = directives[i].kind, .unit_ns = directives[i].unit_ns });
+            return add_item(compiler,
+                            (struct pattern_item){ .kind = directives[i].kind, .unit_ns = directives[i].unit_ns });
     return add_item(compiler, (struct pattern_item){ .kind = ITEM_SKIP });
 }
 
@@ -266,13 +269,16 @@ static bool check(struct compiler *compiler)
 {
     struct pattern *pattern = compiler->pattern;
     if (!has_kind(pattern, ITEM_STAMP) && !has_kind(pattern, ITEM_CLOCK))
-        return fail(compiler, compiler->is_apache ? "no time in it: %t is missing" : "no time in it: $time_local is missing");
+        return fail(compiler,
+                    compiler->is_apache ? "no time in it: %t is missing" : "no time in it: $time_local is missing");
     if (!pattern->has_client && !has_kind(pattern, ITEM_CLIENT_BELOW) && !has_forwarded(pattern))
-        return fail(compiler, compiler->is_apache ? "no client in it: %h is missing" : "no client in it: $remote_addr is missing");
+        return fail(compiler, compiler->is_apache ? "no client in it: %h is missing"
+                                                  : "no client in it: $remote_addr is missing");
     struct drossel_text before = pattern->first;
     for (size_t i = 0; i < pattern->count; i++) {
         struct drossel_text after = pattern->item[i].after;
-        pattern->item[i].quoted = before.size > 0 && before.data[before.size - 1] == '"' && after.size > 0 && after.data[0] == '"';
+        pattern->item[i].quoted =
+            before.size > 0 && before.data[before.size - 1] == '"' && after.size > 0 && after.data[0] == '"';
         before = after;
     }
     return true;
@@ -321,7 +327,8 @@ static void strip_directive(char *text)
     size_t size = strlen(p);
     while (size > 0 && (p[size - 1] == '\n' || p[size - 1] == '\r' || p[size - 1] == ' ' || p[size - 1] == ';'))
         size--;
-    bool directive = p != skip_blanks(text) || *p == '\'' || (size > 1 && *p == '"' && p[size - 1] == '"' && p[1] != '$' && p[1] != '%');
+    bool directive = p != skip_blanks(text) || *p == '\'' ||
+                     (size > 1 && *p == '"' && p[size - 1] == '"' && p[1] != '$' && p[1] != '%');
     if (directive && (*p == '\'' || *p == '"')) {
         join_quoted(p, text);
     } else {
