@@ -1,0 +1,52 @@
+/* The first pass: the earliest time of each block, and of all blocks from there on. */
+#include "logs/reading.h"
+
+#define PROGRESS_BYTES ((uint64_t)4 << 20)
+
+void logs_progress(struct logs *logs, uint64_t bytes)
+{
+    logs->done += bytes;
+    if (logs->options.progress == NULL || logs->done - logs->told < PROGRESS_BYTES)
+        return;
+    logs->told = logs->done;
+    uint64_t passes = logs->options.order == LOGS_BY_TIME ? 2 : 1, total = logs->bytes * passes;
+    if (!logs->options.progress(logs->options.context, logs->done < total ? logs->done : total, total))
+        logs->stopped = true;
+}
+
+/* One block.  `previous` is the time of the record before it in the file. */
+static void survey_block(struct logs *logs, struct log_file *file, struct file_block *block, uint64_t *previous)
+{
+    uint64_t end = ((uint64_t)(block - file->block) + 1) * file->block_bytes, earliest = UINT64_MAX, t_ns, last = 0;
+    struct file_line line;
+    block->sorted = true;
+    while (file_next(file, end, &line)) {
+        if (!file_time(file, &line, &logs->scratch, &t_ns))
+            continue;
+        logs->facts.out_of_order += t_ns < *previous;
+        block->sorted = block->sorted && t_ns >= last;
+        earliest = t_ns < earliest ? t_ns : earliest;
+        *previous = last = t_ns;
+    }
+    block->earliest_ns = earliest;
+}
+
+static void survey_file(struct logs *logs, struct log_file *file)
+{
+    uint64_t previous = 0;
+    for (size_t i = 0; i < file->block_count && !logs->stopped; i++) {
+        survey_block(logs, file, &file->block[i], &previous);
+        logs_progress(logs, file->block_bytes);
+        source_release(&file->source, file->offset);
+    }
+    for (size_t i = file->block_count; i-- > 0;)
+        if (file->block[i + 1].earliest_ns < file->block[i].earliest_ns)
+            file->block[i].earliest_ns = file->block[i + 1].earliest_ns;
+    file_rewind(file);
+}
+
+void survey(struct logs *logs)
+{
+    for (size_t i = 0; i < logs->count && !logs->stopped; i++)
+        survey_file(logs, &logs->file[i]);
+}
