@@ -22,14 +22,21 @@ static bool is_type(struct drossel_text text)
     return false;
 }
 
-/* 1: an ALB's line, 0: a classic one's.  False: neither. */
+/* `200`, or `-` where the load balancer closed the connection. */
+static bool is_status(struct drossel_text text)
+{
+    return log_text_absent(text) || (text.size == 3 && log_status(text) >= 100);
+}
+
+/* `shift` 1: an ALB's line, 0: a classic one's.  False: neither. */
 static bool split(struct drossel_text line, struct log_columns *columns, size_t *shift)
 {
     struct log_stamp stamp;
     log_columns_split(line, COLUMNS_QUOTED, columns);
     *shift = columns->count > 0 && is_type(columns->text[0]);
     return columns->count > *shift + AT_REQUEST && !columns->is_torn && columns->opened[*shift + AT_REQUEST] == '"' &&
-           columns->opened[*shift + AT_CLIENT] == 0 && log_stamp_iso(columns->text[*shift], &stamp);
+           is_status(columns->text[*shift + AT_STATUS]) && columns->opened[*shift + AT_CLIENT] == 0 &&
+           log_stamp_iso(columns->text[*shift], &stamp);
 }
 
 /* -1: not reached. */
@@ -42,6 +49,15 @@ static void set_duration(const struct log_columns *columns, size_t first, struct
         sum += ns;
     }
     record->duration_ns = sum;
+}
+
+/* The port is always there, and an IPv6 address may stand without brackets. */
+static struct drossel_text client_of(struct drossel_text written)
+{
+    const char *colon = written.size > 0 && written.data[0] != '[' ? memrchr(written.data, ':', written.size) : NULL;
+    if (colon != NULL)
+        return (struct drossel_text){ written.data, (size_t)(colon - written.data) };
+    return log_client_text(written);
 }
 
 /* The target is a whole URL, whatever the client sent; what is asked is its path. */
@@ -62,7 +78,7 @@ static enum log_line parse(void *parser, struct drossel_text line, struct log_sc
     if (!split(line, &columns, &shift) || !log_stamp_iso(columns.text[shift], &stamp))
         return LOG_UNPARSED;
     record->t_ns = stamp.t_ns;
-    record->client = log_client_text(log_column(&columns, shift + AT_CLIENT));
+    record->client = client_of(log_column(&columns, shift + AT_CLIENT));
     record->status = log_status(log_column(&columns, shift + AT_STATUS));
     record->bytes = log_count(log_column(&columns, shift + AT_SENT));
     set_duration(&columns, shift + AT_FIRST_DURATION, record);

@@ -15,9 +15,13 @@ static const char *closing_quote(const char *at, const char *end)
     return NULL;
 }
 
+/* `[2001:db8::1]:443` is no column in brackets. */
 static const char *closing(const char *at, const char *end)
 {
-    return *at == '"' ? closing_quote(at + 1, end) : memchr(at, ']', (size_t)(end - at));
+    if (*at == '"')
+        return closing_quote(at + 1, end);
+    const char *bracket = memchr(at, ']', (size_t)(end - at));
+    return bracket != NULL && (bracket + 1 == end || bracket[1] == ' ') ? bracket : NULL;
 }
 
 static const char *column_end(const char *at, const char *end, char separator)
@@ -45,7 +49,7 @@ void log_columns_split(struct drossel_text line, enum log_separator separator, s
             add(columns, at + 1, stop, *at);
             stop++;
         } else {
-            columns->is_torn |= opened && separator == COLUMNS_QUOTED;
+            columns->is_torn |= *at == '"' && separator == COLUMNS_QUOTED;
             stop = column_end(at, end, between);
             add(columns, at, stop, 0);
         }

@@ -324,9 +324,14 @@ const struct log_name *log_names_find(const struct log_names *names, struct dros
     return NULL;
 }
 
-void log_names_init(struct log_names *names)
+void log_names_clear(struct log_names *names)
 {
     memset(names, 0, sizeof *names);
+}
+
+void log_names_init(struct log_names *names)
+{
+    log_names_clear(names);
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         log_names_add(names, common[i]);
 }

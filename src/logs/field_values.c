@@ -135,6 +135,8 @@ static bool is_noise(struct drossel_text name)
     return false;
 }
 
+/* What the client sent itself says more than any other name. */
+#define HEADER_RANK 90
 /* The fields that FIELD_HOST and those after it are get the rest of the places. */
 #define HEADERS_LISTED (LOG_HEADERS_MOST - (FIELD_COUNT - FIELD_HOST))
 
@@ -144,10 +146,9 @@ void log_values_header(struct log_values *values, struct drossel_text name, stru
     if (log_text_absent(value) || name.size == 0)
         return;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (!is_text(name, known[i]) || values->rank[FIELD_HOST + i] >= 90)
-            continue;
-        values->text[FIELD_HOST + i] = value;
-        values->rank[FIELD_HOST + i] = 90;
+        if (!is_text(name, known[i]) || values->rank[FIELD_HOST + i] == HEADER_RANK)
+            continue; /* a second line of that name is one among the others */
+        log_values_set(values, &(struct log_name){ known[i], (uint8_t)(FIELD_HOST + i), HEADER_RANK, 0 }, value);
         return;
     }
     size_t at = values->header_count;

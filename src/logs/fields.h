@@ -68,6 +68,8 @@ struct log_values {
 /* Letters in lower case, digits and dots; all else is left out.  Returns the size, at most LOG_NAME_MOST. */
 size_t log_name_fold(struct drossel_text name, char out[LOG_NAME_MOST]);
 
+/* No names. */
+void log_names_clear(struct log_names *names);
 /* The common names. */
 void log_names_init(struct log_names *names);
 /* Another name, or another meaning of a known one.  `name` is folded, and outlives the table. */

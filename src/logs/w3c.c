@@ -151,10 +151,12 @@ static void take(const struct w3c *w3c, const struct column *column, struct dros
         log_values_set(values, &column->name, value);
 }
 
-static enum log_line read_values(struct w3c *w3c, struct drossel_text line, struct log_scratch *scratch,
-                                 struct log_record *record, struct log_values *values)
+/* There is no quicker way to the time: which columns it stands in is told by the lines before. */
+static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch, struct log_record *record)
 {
+    struct w3c *w3c = parser;
     struct log_columns columns;
+    struct log_values values;
     if (line.size > 0 && line.data[0] == '#') {
         read_directive(w3c, line);
         return LOG_COMMENT;
@@ -165,30 +167,12 @@ static enum log_line read_values(struct w3c *w3c, struct drossel_text line, stru
         assume_columns(w3c, columns.count, tabbed);
     if (w3c->count == 0 || (columns.count < w3c->count && w3c->assumed == 0))
         return LOG_UNPARSED;
-    memset(values, 0, sizeof *values);
+    memset(&values, 0, sizeof values);
     for (size_t i = 0; i < columns.count && i < w3c->count; i++)
-        take(w3c, &w3c->column[i], columns.text[i], scratch, values);
-    if (values->text[FIELD_DATE].size == 0 && w3c->date[0] != '\0')
-        values->text[FIELD_DATE] = (struct drossel_text){ w3c->date, strlen(w3c->date) };
-    return log_values_record(values, scratch, record);
-}
-
-static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch, struct log_record *record)
-{
-    struct log_values values;
-    return read_values(parser, line, scratch, record, &values);
-}
-
-static bool find_time(void *parser, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns)
-{
-    struct log_scratch nowhere = { 0 };
-    struct log_record record = { .duration_ns = LOG_NO_DURATION };
-    struct log_values values;
-    if (read_values(parser, line, &nowhere, &record, &values) != LOG_REQUEST)
-        return false;
-    *t_ns = record.t_ns;
-    *resolution_ns = values.resolution_ns;
-    return true;
+        take(w3c, &w3c->column[i], columns.text[i], scratch, &values);
+    if (values.text[FIELD_DATE].size == 0 && w3c->date[0] != '\0')
+        values.text[FIELD_DATE] = (struct drossel_text){ w3c->date, strlen(w3c->date) };
+    return log_values_record(&values, scratch, record);
 }
 
 static void *open_parser(const char *map, char *error, size_t error_size)
@@ -254,7 +238,6 @@ const struct log_format log_format_cloudfront = {
     .recognise = recognise_cloudfront,
     .open = open_parser,
     .close = free,
-    .time = find_time,
     .parse = parse,
 };
 
@@ -263,7 +246,6 @@ const struct log_format log_format_iis = {
     .recognise = recognise_iis,
     .open = open_parser,
     .close = free,
-    .time = find_time,
     .parse = parse,
 };
 
@@ -272,6 +254,5 @@ const struct log_format log_format_w3c = {
     .recognise = recognise_other,
     .open = open_parser,
     .close = free,
-    .time = find_time,
     .parse = parse,
 };
