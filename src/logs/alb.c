@@ -64,7 +64,10 @@ static struct drossel_text client_of(struct drossel_text written)
 static void set_request(struct log_record *record, struct drossel_text request, struct drossel_text domain)
 {
     struct drossel_text host = { 0 };
-    log_record_request(record, request);
+    if (request.size > 1 && request.data[0] == '-' && request.data[1] == ' ')
+        record->request = request; /* `- http://host:80- `: there was none that could be read */
+    else
+        log_record_request(record, request);
     record->target = log_target(record->target, &host);
     log_record_header(record, (struct drossel_text)DROSSEL_TEXT("Host"), domain.size > 0 ? domain : host);
 }

@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "logs/marks.h"
+
+#define PLAIN_REST 34 /* bytes of ` - - [10/Oct/2000:13:55:36 -0700]` */
+
 struct clf {
     struct log_stamp_cache cache;
     bool host_first; /* vhost_combined, by name: the first word is never the client */
@@ -18,6 +22,7 @@ struct clf {
 
 /* A line taken apart at its two anchors. */
 struct cut {
+    bool plain;                  /* the head is `client - - ` */
     struct drossel_text head;    /* before the time */
     struct drossel_text request; /* between its quotes */
     struct drossel_text tail;    /* behind the request */
@@ -65,29 +70,65 @@ static const char *request_end(const char *p, const char *end)
     return first;
 }
 
-static bool cut_line(struct clf *clf, struct drossel_text line, struct cut *cut)
+/* `client - - [time]`, which most lines begin with.  Returns the bracket, NULL if this one does not. */
+static const char *plain_head(struct clf *clf, struct drossel_text line, struct log_stamp *stamp)
 {
-    const char *p = line.data, *end = p + line.size, *open = p;
+    const char *end = line.data + line.size, *p = log_find(line.data, end, ' ');
+    if (end - p < PLAIN_REST || memcmp(p, " - - [", 6) != 0 || p == line.data)
+        return NULL;
+    struct drossel_text text = { p + 6, (size_t)(end - p) - 6 };
+    bool good =
+        log_stamp_clf_cached(&clf->cache, text, stamp) && stamp->size < text.size && text.data[stamp->size] == ']';
+    return good ? p + 5 : NULL;
+}
+
+/* The first bracket that holds a time.  NULL: there is none. */
+static const char *find_time(struct clf *clf, struct drossel_text line, struct log_stamp *stamp)
+{
+    const char *open = line.data, *end = open + line.size;
     for (;; open++) {
         open = memchr(open, '[', (size_t)(end - open));
         if (open == NULL)
-            return false;
+            return NULL;
         struct drossel_text text = { open + 1, (size_t)(end - open) - 1 };
-        if (log_stamp_clf_cached(&clf->cache, text, &cut->stamp) && cut->stamp.size < text.size &&
-            text.data[cut->stamp.size] == ']')
-            break;
+        if (log_stamp_clf_cached(&clf->cache, text, stamp) && stamp->size < text.size && text.data[stamp->size] == ']')
+            return open;
     }
+}
+
+/* The head and the time; `rest` is what follows the bracket. */
+static bool cut_head(struct clf *clf, struct drossel_text line, struct cut *cut, struct drossel_text *rest)
+{
+    const char *p = line.data, *end = p + line.size, *open = plain_head(clf, line, &cut->stamp);
+    cut->plain = open != NULL;
+    if (!cut->plain)
+        open = find_time(clf, line, &cut->stamp);
+    if (open == NULL)
+        return false;
     while (p < open && *p == ' ')
         p++;
     cut->head = (struct drossel_text){ p, (size_t)(open - p) };
-    const char *start = open + 2 + cut->stamp.size;
-    start = start < end ? memchr(start, '"', (size_t)(end - start)) : NULL;
+    const char *after = open + 2 + cut->stamp.size;
+    *rest = (struct drossel_text){ after, (size_t)(end - after) };
+    return cut->head.size > 0;
+}
+
+/* The request: between the first quote and the one that closes it. */
+static bool cut_request(struct drossel_text rest, struct cut *cut)
+{
+    const char *end = rest.data + rest.size, *start = memchr(rest.data, '"', rest.size);
     const char *close = start == NULL ? NULL : request_end(start + 1, end);
-    if (close == NULL || close + 1 >= end || cut->head.size == 0)
+    if (close == NULL || close + 1 >= end)
         return false;
     cut->request = (struct drossel_text){ start + 1, (size_t)(close - start) - 1 };
     cut->tail = (struct drossel_text){ close + 1, (size_t)(end - close) - 1 };
     return true;
+}
+
+static bool cut_line(struct clf *clf, struct drossel_text line, struct cut *cut)
+{
+    struct drossel_text rest;
+    return cut_head(clf, line, cut, &rest) && cut_request(rest, cut);
 }
 
 /* ---- before the time ---- */
@@ -138,10 +179,6 @@ static void read_user(struct log_record *record, struct drossel_text rest)
 static void read_head(const struct clf *clf, struct drossel_text head, struct log_record *record)
 {
     struct drossel_text rest = head, first = next_word(&rest);
-    if (rest.size == 5 && memcmp(rest.data, " - - ", 5) == 0 && !clf->host_first) {
-        record->client = log_client_text(first);
-        return;
-    }
     struct drossel_text body = log_line_body(head);
     if (body.data != head.data) {
         rest = body;
@@ -211,33 +248,88 @@ static void read_quoted(struct log_record *record, unsigned nth, struct drossel_
     *place[nth] = text;
 }
 
-static void read_tail(struct log_record *record, struct drossel_text tail, struct log_scratch *scratch)
+/* Where the reading behind the request stands. */
+struct tail {
+    struct log_scratch *scratch;
+    unsigned quoted, bare; /* texts and words so far */
+};
+
+static void read_bare(struct log_record *record, unsigned nth, struct drossel_text word)
 {
-    const char *p = tail.data, *end = p + tail.size;
-    unsigned quoted = 0, bare = 0;
+    if (nth == 0)
+        read_status(record, word);
+    else if (nth == 1)
+        record->bytes = number(word);
+    else
+        read_extra(record, word);
+}
+
+static void read_tail(struct log_record *record, struct tail *tail, const char *p, const char *end)
+{
     while (p < end) {
+        const char *start = p;
         if (*p == ' ') {
             p++;
         } else if (*p == '"') {
             const char *close = closing_quote(p + 1, end);
             const char *stop = close == NULL ? end : close;
-            read_quoted(record, quoted++,
-                        log_unescaped(scratch, (struct drossel_text){ p + 1, (size_t)(stop - p) - 1 }));
+            struct drossel_text text = { p + 1, (size_t)(stop - p) - 1 };
+            read_quoted(record, tail->quoted++, log_unescaped(tail->scratch, text));
             p = stop + (close != NULL);
         } else {
-            const char *start = p;
             while (p < end && *p != ' ')
                 p++;
-            struct drossel_text word = { start, (size_t)(p - start) };
-            if (bare == 0)
-                read_status(record, word);
-            else if (bare == 1)
-                record->bytes = number(word);
-            else
-                read_extra(record, word);
-            bare++;
+            read_bare(record, tail->bare++, (struct drossel_text){ start, (size_t)(p - start) });
         }
     }
+}
+
+/* ---- the line that most lines are: nothing escaped, single blanks ---- */
+
+static struct drossel_text between(const char *open, const char *close)
+{
+    return (struct drossel_text){ open + 1, (size_t)(close - open) - 1 };
+}
+
+/* ` 200 1234` at p.  Returns where it ends; NULL: it is something else. */
+static const char *plain_numbers(struct log_record *record, const char *p, const char *end)
+{
+    if (end - p < 6 || p[0] != ' ' || p[4] != ' ')
+        return NULL;
+    unsigned a = (unsigned)(p[1] - '0'), b = (unsigned)(p[2] - '0'), c = (unsigned)(p[3] - '0');
+    uint64_t bytes = 0;
+    const char *digit = p + 5;
+    for (; digit < end && *digit >= '0' && *digit <= '9' && digit - p < 20; digit++)
+        bytes = bytes * 10 + (uint64_t)(*digit - '0');
+    if (a > 9 || b > 9 || c > 9 || digit == p + 5 || (digit < end && *digit != ' '))
+        return NULL;
+    record->status = (uint16_t)(a * 100 + b * 10 + c);
+    record->bytes = bytes;
+    return digit;
+}
+
+/* Everything behind the time.  False, and nothing is set: it has to be read with care. */
+static bool read_plain(struct log_record *record, struct drossel_text rest, struct log_scratch *scratch)
+{
+    struct log_marks marks;
+    const char *end = rest.data + rest.size;
+    log_marks_find(&marks, rest.data, end);
+    const char *const *quote = marks.quote;
+    if (marks.escaped || marks.count < 2 || marks.count == LOG_MARKS)
+        return false;
+    const char *p = plain_numbers(record, quote[1] + 1, end);
+    if (p == NULL)
+        return false;
+    log_record_request(record, between(quote[0], quote[1]));
+    struct tail tail = { scratch, 0, 2 };
+    if (marks.count >= 6 && quote[2] == p + 1 && quote[4] == quote[3] + 2 && quote[3][1] == ' ') {
+        read_quoted(record, 0, between(quote[2], quote[3]));
+        read_quoted(record, 1, between(quote[4], quote[5]));
+        tail.quoted = 2;
+        p = quote[5] + 1;
+    }
+    read_tail(record, &tail, p, end);
+    return true;
 }
 
 /* ---- the format ---- */
@@ -255,13 +347,23 @@ static bool clf_time(void *parser, struct drossel_text line, uint64_t *t_ns, uin
 static enum log_line clf_parse(void *parser, struct drossel_text line, struct log_scratch *scratch,
                                struct log_record *record)
 {
+    struct clf *clf = parser;
     struct cut cut;
-    if (!cut_line(parser, line, &cut))
+    struct drossel_text rest;
+    if (!cut_head(clf, line, &cut, &rest))
         return LOG_UNPARSED;
+    if (!read_plain(record, rest, scratch)) {
+        if (!cut_request(rest, &cut))
+            return LOG_UNPARSED;
+        struct tail tail = { scratch, 0, 0 };
+        log_record_request(record, log_unescaped(scratch, cut.request));
+        read_tail(record, &tail, cut.tail.data, cut.tail.data + cut.tail.size);
+    }
     record->t_ns = cut.stamp.t_ns;
-    read_head(parser, cut.head, record);
-    log_record_request(record, log_unescaped(scratch, cut.request));
-    read_tail(record, cut.tail, scratch);
+    if (cut.plain && !clf->host_first)
+        record->client = log_client_text((struct drossel_text){ cut.head.data, cut.head.size - 5 });
+    else
+        read_head(clf, cut.head, record);
     return LOG_REQUEST;
 }
 

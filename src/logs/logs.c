@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "logs/formats.h"
+#include "logs/rotated.h"
 
 #define MEMORY_DEFAULT ((uint64_t)64 << 20)
 
@@ -39,12 +40,27 @@ static bool choose_format(struct logs *logs, struct log_file *file)
     return true;
 }
 
+/* How much there will be is not known yet. */
+static bool tell_spooled(void *context, uint64_t done)
+{
+    struct logs *logs = context;
+    if (logs->options.progress == NULL || done - logs->told < PROGRESS_BYTES)
+        return true;
+    logs->told = done;
+    logs->stopped = !logs->options.progress(logs->options.context, done, UINT64_MAX);
+    return !logs->stopped;
+}
+
 static bool open_file(struct logs *logs, const char *path)
 {
     struct log_file *file = &logs->file[logs->count];
-    struct log_spooling spooling = { NULL, NULL };
+    struct log_spooling spooling = { tell_spooled, logs };
+    char error[sizeof logs->error];
     file->name = path;
-    if (!source_open(&file->source, path, &spooling, logs->error, sizeof logs->error))
+    bool good = source_open(&file->source, path, &spooling, error, sizeof error);
+    if (!good || logs->error[0] == '\0')
+        memcpy(logs->error, error, sizeof error);
+    if (!good)
         return false;
     logs->count++;
     logs->bytes += file->source.size;
@@ -54,14 +70,19 @@ static bool open_file(struct logs *logs, const char *path)
 static bool open_all(struct logs *logs, const char *const *path, size_t count)
 {
     logs->file = calloc(count + 1, sizeof *logs->file);
+    logs->path = calloc(count + 1, sizeof *logs->path);
     logs->order = order_open(logs->options.memory == 0 ? MEMORY_DEFAULT : logs->options.memory);
-    if (logs->file == NULL || logs->order == NULL) {
+    bool good = logs->file != NULL && logs->path != NULL && logs->order != NULL;
+    if (good)
+        memcpy(logs->path, path, count * sizeof *path);
+    if (!good || !rotated_sort(logs->path, count)) {
         snprintf(logs->error, sizeof logs->error, "no memory for %zu logs", count);
         return false;
     }
-    for (size_t i = 0; i < count; i++)
-        if (!open_file(logs, path[i]))
+    for (size_t i = 0; i < count && !logs->stopped; i++)
+        if (!open_file(logs, logs->path[i]))
             return false;
+    logs->told = 0;
     return true;
 }
 
@@ -89,6 +110,7 @@ void logs_close(struct logs *logs)
     for (size_t i = 0; i < logs->count; i++)
         file_release(&logs->file[i]);
     free(logs->file);
+    free(logs->path);
     order_close(logs->order);
     free(logs->scratch.data);
     free(logs);
@@ -172,6 +194,7 @@ static void end_block(struct logs *logs)
 {
     struct log_file *file = &logs->file[logs->current];
     logs->in_block = false;
+    logs_check_cut(logs, file);
     if (logs->options.order == LOGS_AS_FILED) {
         logs->current++;
         return;
@@ -184,14 +207,18 @@ static void end_block(struct logs *logs)
     logs->frontier_file = next == SIZE_MAX ? UINT32_MAX : (uint32_t)next;
 }
 
+static bool fail_of_order(struct logs *logs)
+{
+    snprintf(logs->error, sizeof logs->error, "%s", order_error(logs->order));
+    logs->failed = true;
+    return false;
+}
+
 static bool push(struct logs *logs, const struct file_line *line, uint64_t t_ns)
 {
     struct log_ref ref = { t_ns, (uint64_t)logs->current << LOG_PLACE_LINE_BITS | line->line, line->offset,
                            line->epoch };
-    if (order_push(logs->order, &ref, logs->error, sizeof logs->error))
-        return true;
-    logs->failed = true;
-    return false;
+    return order_push(logs->order, &ref) || fail_of_order(logs);
 }
 
 /* Parses the line; true: it is a request, and counted as given out.  Others are counted as what they are. */
@@ -258,10 +285,8 @@ static bool next_waiting(struct logs *logs, struct log_record *record, bool *wai
     size_t at = (size_t)(top->place >> LOG_PLACE_LINE_BITS);
     struct file_line line = { file_text(&logs->file[at], top->offset), top->offset,
                               top->place & ((UINT64_C(1) << LOG_PLACE_LINE_BITS) - 1), top->epoch };
-    if (!order_pop(logs->order, logs->error, sizeof logs->error)) {
-        logs->failed = true;
-        return false;
-    }
+    if (!order_pop(logs->order))
+        return fail_of_order(logs);
     return make_room(logs, line.text.size) && take(logs, at, &line, record);
 }
 

@@ -28,14 +28,16 @@ struct order;
 struct order *order_open(uint64_t memory);
 void order_close(struct order *order);
 
-/* False: with a message (no memory, no room on the disk). */
-bool order_push(struct order *order, const struct log_ref *ref, char *error, size_t error_size);
+/* False: no memory, or no room on the disk; see order_error. */
+bool order_push(struct order *order, const struct log_ref *ref);
 /* The smallest by (t_ns, place); NULL when there is none.  Until the next call. */
 const struct log_ref *order_top(const struct order *order);
-bool order_pop(struct order *order, char *error, size_t error_size);
+bool order_pop(struct order *order);
+/* What went wrong, with the remedy. */
+const char *order_error(const struct order *order);
 
-/* The most references that waited at once, and how many runs were written: for tests. */
-uint64_t order_most(const struct order *order);
+/* The most references that the heap held at once, and how many runs were written: for tests. */
+size_t order_most(const struct order *order);
 uint64_t order_runs(const struct order *order);
 
 #endif

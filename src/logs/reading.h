@@ -5,8 +5,11 @@
 #include "logs/file.h"
 #include "logs/order.h"
 
+#define PROGRESS_BYTES ((uint64_t)4 << 20)
+
 struct logs {
     struct logs_options options;
+    const char **path;        /* in the order of reading; the strings are the caller's */
     struct log_file *file;
     size_t count;
     struct order *order;
@@ -40,6 +43,9 @@ void survey(struct logs *logs);
 
 /* So many bytes more are done. */
 void logs_progress(struct logs *logs, uint64_t bytes);
+
+/* Says so when somebody cut the file off since the last time. */
+void logs_check_cut(struct logs *logs, struct log_file *file);
 
 /* Counts a line as what it is, and a record's facts. */
 void tally_line(struct logs *logs, enum log_line result, struct log_record *record);

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "logs/marks.h"
+
 static bool text_is(struct drossel_text text, const char *word)
 {
     return text.size == strlen(word) && strncasecmp(text.data, word, text.size) == 0;
@@ -35,6 +37,8 @@ static bool is_method(struct drossel_text text, bool *upper)
 /* Where the protocol begins in a request line, behind its last blank; its end, if there is none. */
 static size_t protocol_start(struct drossel_text line)
 {
+    if (line.size > 9 && memcmp(line.data + line.size - 9, " HTTP/", 6) == 0)
+        return line.size - 8;
     const char *blank = memrchr(line.data, ' ', line.size);
     size_t start = blank == NULL ? line.size : (size_t)(blank - line.data) + 1;
     return line.size - start > 5 && memcmp(line.data + start, "HTTP/", 5) == 0 ? start : line.size;
@@ -99,10 +103,9 @@ struct drossel_text log_client_text(struct drossel_text written)
         if (close != NULL)
             return (struct drossel_text){ written.data + 1, (size_t)(close - written.data) - 1 };
     }
-    const char *colon = memchr(written.data, ':', written.size);
-    if (colon == NULL || colon == written.data)
+    size_t host = (size_t)(log_find(written.data, written.data + written.size, ':') - written.data);
+    if (host == 0 || host == written.size)
         return written;
-    size_t host = (size_t)(colon - written.data);
     for (size_t i = host + 1; i < written.size; i++)
         if (written.data[i] < '0' || written.data[i] > '9')
             return written;

@@ -36,7 +36,7 @@ void source_release(struct log_source *source, size_t offset);
 /* From the beginning again. */
 void source_rewind(struct log_source *source);
 
-/* Was the file cut off under the mapping?  What is missing reads as zeros. */
-bool source_is_cut(const struct log_source *source);
+/* Was the file cut off since the last call?  What is missing reads as zeros; from now on `size` ends before it. */
+bool source_is_cut(struct log_source *source);
 
 #endif

@@ -1,7 +1,7 @@
 /* The first pass: the earliest time of each block, and of all blocks from there on. */
 #include "logs/reading.h"
 
-#define PROGRESS_BYTES ((uint64_t)4 << 20)
+#include <stdio.h>
 
 void logs_progress(struct logs *logs, uint64_t bytes)
 {
@@ -12,6 +12,14 @@ void logs_progress(struct logs *logs, uint64_t bytes)
     uint64_t passes = logs->options.order == LOGS_BY_TIME ? 2 : 1, total = logs->bytes * passes;
     if (!logs->options.progress(logs->options.context, logs->done < total ? logs->done : total, total))
         logs->stopped = true;
+}
+
+void logs_check_cut(struct logs *logs, struct log_file *file)
+{
+    if (source_is_cut(&file->source) && logs->error[0] == '\0')
+        snprintf(logs->error, sizeof logs->error,
+                 "%s: was cut off while it was read (by logrotate's copytruncate?); what is left of it is used",
+                 file->name);
 }
 
 /* One block.  `previous` is the time of the record before it in the file. */
@@ -37,6 +45,7 @@ static void survey_file(struct logs *logs, struct log_file *file)
     for (size_t i = 0; i < file->block_count && !logs->stopped; i++) {
         survey_block(logs, file, &file->block[i], &previous);
         logs_progress(logs, file->block_bytes);
+        logs_check_cut(logs, file);
         source_release(&file->source, file->offset);
     }
     for (size_t i = file->block_count; i-- > 0;)
