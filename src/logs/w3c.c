@@ -192,45 +192,51 @@ static void *open_parser(const char *map, char *error, size_t error_size)
 
 /* ---- recognition ---- */
 
-/* How many columns stand behind a date and a time; 0: none do. */
-static size_t columns_after_time(struct drossel_text line, bool *tabbed)
+/* The columns of a line that begins with a date and a time; false if it does not. */
+static bool split_after_time(struct drossel_text line, char separator, struct log_columns *columns)
 {
-    struct log_columns columns;
-    *tabbed = line.size > 10 && line.data[10] == '\t';
-    if (line.size < 20 || line.data[4] != '-' || line.data[7] != '-' || line.data[13] != ':' ||
-        line.data[16] != ':' || line.data[19] != line.data[10] || (line.data[10] != ' ' && !*tabbed))
-        return 0;
-    log_columns_split(line, *tabbed ? COLUMNS_TABBED : COLUMNS_PLAIN, &columns);
-    return columns.count;
+    if (line.size < 20 || line.data[4] != '-' || line.data[7] != '-' || line.data[10] != separator || line.data[13] != ':' ||
+        line.data[16] != ':' || line.data[19] != separator)
+        return false;
+    log_columns_split(line, separator == '\t' ? COLUMNS_TABBED : COLUMNS_PLAIN, columns);
+    return true;
 }
 
 static int recognise_cloudfront(struct drossel_text line)
 {
-    bool tabbed;
+    struct log_columns columns;
     if (begins(line, "#Fields:"))
         return contains(line, "x-edge-") ? 100 : 0;
-    return columns_after_time(line, &tabbed) >= CLOUDFRONT_LEAST && tabbed ? 90 : 0;
+    return split_after_time(line, '\t', &columns) && columns.count >= CLOUDFRONT_LEAST ? 90 : 0;
+}
+
+static bool is_address(struct drossel_text text)
+{
+    struct drossel_address address;
+    return drossel_address_parse(text.data, text.size, &address) == DROSSEL_OK;
 }
 
 static int recognise_iis(struct drossel_text line)
 {
-    bool tabbed;
+    struct log_columns columns;
     if (begins(line, "#Software: Microsoft"))
         return 100;
     if (begins(line, "#Fields:"))
         return !contains(line, "x-edge-") && contains(line, "s-ip") && contains(line, "cs-uri-stem") ? 100 : 0;
-    size_t count = columns_after_time(line, &tabbed);
-    return !tabbed && (count == IIS_COLUMNS || count == IIS_SHORT_COLUMNS) ? 70 : 0;
+    return split_after_time(line, ' ', &columns) && (columns.count == IIS_COLUMNS || columns.count == IIS_SHORT_COLUMNS) &&
+                   is_address(columns.text[2])
+               ? 70
+               : 0;
 }
 
+/* Its lines say nothing without the directives; those of others are seen as theirs. */
 static int recognise_other(struct drossel_text line)
 {
-    bool tabbed;
     if (begins(line, "#Fields:"))
-        return 90;
-    if (begins(line, "#Version:") || begins(line, "#Software:") || begins(line, "#Date:") || begins(line, "#Start-Date:"))
         return 60;
-    return columns_after_time(line, &tabbed) >= 6 ? 15 : 0;
+    return begins(line, "#Version:") || begins(line, "#Software:") || begins(line, "#Date:") || begins(line, "#Start-Date:")
+               ? 30
+               : 0;
 }
 
 const struct log_format log_format_cloudfront = {
