@@ -148,7 +148,7 @@ void log_values_header(struct log_values *values, struct drossel_text name, stru
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (!is_text(name, known[i]) || values->rank[FIELD_HOST + i] == HEADER_RANK)
             continue; /* a second line of that name is one among the others */
-        log_values_set(values, &(struct log_name){ known[i], (uint8_t)(FIELD_HOST + i), HEADER_RANK, 0 }, value);
+        log_values_set(values, &(struct log_name){ known[i], (uint8_t)(FIELD_HOST + i), HEADER_RANK, 0, 0 }, value);
         return;
     }
     size_t at = values->header_count;

@@ -46,6 +46,7 @@ enum log_unit { UNIT_GUESS, UNIT_S, UNIT_MS, UNIT_US, UNIT_NS };
 struct log_name {
     const char *name; /* folded */
     uint8_t field, rank, unit;
+    uint8_t size; /* of the name; set by log_names_add */
 };
 
 /* A hash table over names, so that a line of eighty keys costs eighty short look-ups. */

@@ -57,7 +57,7 @@ static void take_prefix(struct drossel_text prefix, struct log_values *values)
         prefix.data++;
         prefix.size--;
     }
-    log_values_set(values, &(struct log_name){ "", FIELD_TIME, 1, 0 }, prefix);
+    log_values_set(values, &(struct log_name){ "", FIELD_TIME, 1, 0, 0 }, prefix);
 }
 
 bool json_line_read(const struct log_names *names, struct drossel_text line, struct log_scratch *scratch,
@@ -93,7 +93,7 @@ struct json_reader *json_reader_open(const char *map, char *error, size_t error_
 
 void json_reader_duration(struct json_reader *reader, enum log_unit unit)
 {
-    log_names_default(&reader->names, (struct log_name){ "duration", FIELD_DURATION, 8, (uint8_t)unit });
+    log_names_default(&reader->names, (struct log_name){ "duration", FIELD_DURATION, 8, (uint8_t)unit, 0 });
 }
 
 enum log_line json_reader_parse(void *parser, struct drossel_text line, struct log_scratch *scratch,

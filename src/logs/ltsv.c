@@ -88,7 +88,7 @@ static bool find_time(void *parser, struct drossel_text line, uint64_t *t_ns, ui
 static void set_names(struct log_names *names)
 {
     log_names_init(names);
-    log_names_add(names, (struct log_name){ "host", FIELD_NEAR, 5, 0 });
+    log_names_add(names, (struct log_name){ "host", FIELD_NEAR, 5, 0, 0 });
 }
 
 static void *open_names(const char *map, char *error, size_t error_size)
