@@ -10,7 +10,8 @@
 #define WIDTH 79
 #define BAR 44
 #define HITS_SHOWN 5
-#define AGENT_SHOWN 30
+#define AGENT_LEAST 8
+#define NAME_SHOWN 42
 
 /* Prints sentences, broken at blanks, each line after `indent` blanks. */
 static void print_text(const char *text, int indent, FILE *out)
@@ -147,17 +148,23 @@ static void print_traffic(const struct findings *findings, enum traffic kind, bo
     free(gap.text);
 }
 
+/* Long names leave less for the agent: a line is as wide as all others. */
+static void print_hit(const struct hit *hit, FILE *out)
+{
+    const struct client *client = hit->client;
+    char name[NAME_SHOWN], agent[WIDTH], count[PROSE_COUNT];
+    const char *text = client->agent != NULL ? client->agent : "-";
+    int used = fprintf(out, "      %-18s %9s  %-8s ", prose_plain(client->name, client->name_size, name, sizeof name),
+                       prose_count(hit->peak, count), client_kind_name[client->kind]);
+    size_t room = used > 0 && used < WIDTH - AGENT_LEAST ? (size_t)(WIDTH - used) : AGENT_LEAST;
+    fprintf(out, "%s\n", prose_plain(text, strlen(text), agent, room + 1));
+}
+
 static void print_hits(const struct proposal *proposal, FILE *out)
 {
-    char name[40], agent[AGENT_SHOWN + 1], count[PROSE_COUNT];
-    for (size_t i = 0; i < proposal->hits && i < HITS_SHOWN; i++) {
-        const struct hit *hit = &proposal->hit[i];
-        const char *text = hit->client->agent != NULL ? hit->client->agent : "-";
-        fprintf(out, "      %-20s %9s  %-12s %s\n",
-                prose_plain(hit->client->name, hit->client->name_size, name, sizeof name),
-                prose_count(hit->peak, count), client_kind_name[hit->client->kind],
-                prose_plain(text, strlen(text), agent, sizeof agent));
-    }
+    char count[PROSE_COUNT];
+    for (size_t i = 0; i < proposal->hits && i < HITS_SHOWN; i++)
+        print_hit(&proposal->hit[i], out);
     if (proposal->hits > HITS_SHOWN)
         fprintf(out, "      and %s more\n", prose_count(proposal->hits - HITS_SHOWN, count));
 }
@@ -177,12 +184,12 @@ static void print_next(const char *policy, FILE *out)
 {
     fputs("\nNext\n", out);
     if (policy == NULL)
-        fputs("  drossel suggest --policy drossel.yaml LOG     writes this as a policy\n", out);
+        fputs("  drossel suggest --policy drossel.yaml LOG\n      writes this as a policy\n", out);
     else
         fprintf(out, "  The policy was written to %s.\n", policy);
     fprintf(out,
-            "  drossel replay --policy %s LOG     shows whom it would have refused\n"
-            "  drossel suggest --html report.html LOG        the same as this, with plots\n",
+            "  drossel replay --policy %s LOG\n      shows whom it would have refused\n"
+            "  drossel suggest --html report.html LOG\n      shows the same as this in a browser, with plots\n",
             policy != NULL ? policy : "drossel.yaml");
 }
 
