@@ -132,7 +132,8 @@ def test_a_browser_shows_it_without_errors_scripts_or_requests(build, tmp_path):
     try:
         proxy = f"--proxy-server=127.0.0.1:{server.server_port}"  # whatever it asked for elsewhere would come here
         shown, errors = browse(tmp_path, here, "--dump-dom", proxy, "--proxy-bypass-list=<-loopback>",
-                               "--disable-background-networking", "--disable-component-update", "--no-first-run")
+                               "--disable-background-networking", "--disable-component-update", "--no-first-run",
+                               "--disable-features=NetworkTimeServiceQuerying,OptimizationHints,MediaRouter")
     finally:
         server.shutdown()
         server.server_close()
