@@ -159,32 +159,57 @@ static bool is_secret_login(const struct path *path)
            (double)path->denied >= DENIED_LEAST * (double)path->requests;
 }
 
-/* A text that can stand in a policy, and in front of a person. */
+/* A text that can stand in a policy as it is, where paths are decoded and normalised, and in front of a person. */
 static bool is_plain(const struct path *path)
 {
+    if (strstr(path->text, "//") != NULL || strstr(path->text, "/.") != NULL || strchr(path->text, '%') != NULL)
+        return false;
     for (uint32_t i = 0; i < path->size; i++)
         if (path->text[i] <= ' ' || path->text[i] > '~' || path->text[i] == '"' || path->text[i] == '\\')
             return false;
     return true;
 }
 
+static struct drossel_text text_of(const struct path *path)
+{
+    return (struct drossel_text){ path->text, path->size };
+}
+
+/* Those on which the server spends most first. */
+static int by_seconds(const void *left, const void *right)
+{
+    const struct path *a = *(const struct path *const *)left, *b = *(const struct path *const *)right;
+    return a->seconds != b->seconds ? (a->seconds < b->seconds) - (a->seconds > b->seconds) : strcmp(a->text, b->text);
+}
+
+static bool is_costly(const struct paths *paths, const struct path *path)
+{
+    return path->size > 1 && !path->is_login && !is_secret_login(path) &&
+           (is_slow(paths, path) || is_rarely_cached(paths, path));
+}
+
 unsigned paths_teach(const struct paths *paths, struct traffic_signs *signs)
 {
+    const struct path **costly = calloc(paths->count + 1, sizeof *costly);
+    size_t count = 0;
     unsigned kinds = 0;
-    signs->has_costs = paths->all.timed >= SURE_LEAST || paths->all.hits >= SURE_LEAST;
+    signs->has_costs = costly != NULL && (paths->all.timed >= SURE_LEAST || paths->all.hits >= SURE_LEAST);
     if (signs->has_costs)
         kinds |= TRAFFIC_BIT(TRAFFIC_EXPENSIVE);
-    for (size_t i = 0; i < paths->count; i++) {
+    for (size_t i = 0; costly != NULL && i < paths->count; i++) {
         const struct path *path = &paths->path[i];
-        struct drossel_text text = { path->text, path->size };
         if (!is_plain(path))
             continue;
-        if (is_secret_login(path) && traffic_learn(&signs->learned_login, text, false))
+        if (is_secret_login(path) && traffic_learn(&signs->learned_login, text_of(path), false))
             kinds |= TRAFFIC_BIT(TRAFFIC_LOGIN) | TRAFFIC_BIT(TRAFFIC_FAILURE);
-        if (path->size > 1 && !path->is_login && !is_secret_login(path) &&
-            (is_slow(paths, path) || is_rarely_cached(paths, path)))
-            traffic_learn(&signs->learned_costly, text, true);
+        if (is_costly(paths, path))
+            costly[count++] = path;
     }
+    if (count > 1)
+        qsort(costly, count, sizeof(const struct path *), by_seconds);
+    for (size_t i = 0; i < count && i < TRAFFIC_LEARNED_MOST; i++)
+        traffic_learn(&signs->learned_costly, text_of(costly[i]), true);
+    free(costly);
     return kinds;
 }
 

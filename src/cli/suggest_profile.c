@@ -129,7 +129,7 @@ static struct client *find(struct profile *profile, struct drossel_text name, ui
 static bool is_cut_off(const struct log_record *record)
 {
     struct drossel_text agent = record->agent, raw = record->raw;
-    return agent.size > 0 && agent.data > raw.data && agent.data + agent.size == raw.data + raw.size &&
+    return agent.size > 0 && raw.size > 0 && agent.data > raw.data && agent.data + agent.size == raw.data + raw.size &&
            agent.data[-1] == '"';
 }
 

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/suggest_progress.h"
 #include "cli/suggest_proxy.h"
+#include "cli/suggest_spool.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -68,7 +69,8 @@ static bool read_log(struct survey *survey, enum look look, unsigned kinds)
 {
     char error[1024] = "";
     struct log_record record;
-    struct logs *logs = logs_open(survey->path, survey->count, &survey->options, error, sizeof error);
+    struct logs *logs =
+        logs_open((const char *const *)survey->place, survey->count, &survey->options, error, sizeof error);
     bool good = logs != NULL;
     while (good && logs_next(logs, &record) && interrupted == 0)
         if (!take(survey, &record, look, kinds)) {
@@ -92,14 +94,6 @@ static bool read_log(struct survey *survey, enum look look, unsigned kinds)
     return good;
 }
 
-static bool has_standard_input(const struct survey *survey)
-{
-    for (size_t i = 0; i < survey->count; i++)
-        if (strcmp(survey->path[i], "-") == 0)
-            return true;
-    return false;
-}
-
 /* The clients that the proxies name. */
 static bool look_behind_proxies(struct survey *survey)
 {
@@ -109,10 +103,10 @@ static bool look_behind_proxies(struct survey *survey)
     return survey->profile != NULL && read_log(survey, LOOK_BEHIND_PROXY, 0);
 }
 
-/* What a first look has taught; standard input cannot be read twice, and is taken as it was. */
+/* What a first look has taught. */
 static bool look_again(struct survey *survey)
 {
-    if (has_standard_input(survey) || survey->is_stopped)
+    if (survey->is_stopped)
         return true;
     bool is_behind = survey->facts.has_forwarded && proxy_suspected(survey->profile);
     unsigned kinds = paths_teach(survey->paths, survey->signs);
@@ -137,13 +131,16 @@ bool survey_run(struct survey *survey)
         return false;
     }
     listen_to_interrupts();
-    bool good = read_log(survey, LOOK_FIRST, 0) && look_again(survey);
+    survey->place = spool_open(survey->path, survey->count, &interrupted);
+    bool good = survey->place != NULL && read_log(survey, LOOK_FIRST, 0) && look_again(survey);
     signal(SIGINT, SIG_DFL);
     return good;
 }
 
 void survey_release(struct survey *survey)
 {
+    if (survey->place != NULL)
+        spool_close(survey->place, survey->count);
     if (survey->profile != NULL)
         profile_close(survey->profile);
     if (survey->paths != NULL)

@@ -12,6 +12,7 @@ struct survey {
     const char *const *path;       /* of the log's files */
     size_t count;
     struct logs_options options;   /* progress is set by survey_run */
+    char **place;                  /* where they can be read twice; set by survey_run */
     /* What came of it: */
     struct traffic_signs *signs;
     struct paths *paths;

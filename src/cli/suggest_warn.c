@@ -10,6 +10,7 @@
 #define SPAN_ENOUGH_NS UINT64_C(86400000000000) /* a day has its busy hours */
 #define PEOPLE_ENOUGH 100
 #define REFUSED_LEAST 10
+#define LINE_SHOWN 100
 #define SIX_PART 20 /* one client in so many has an IPv6 address */
 
 static struct prose *warning(struct findings *findings)
@@ -140,11 +141,25 @@ static void warn_of_the_end(struct findings *findings)
         prose_add(warning(findings), "Stopped before the end of the log: these are the figures up to there.");
 }
 
+static void warn_of_nothing(struct findings *findings)
+{
+    const struct logs_facts *facts = findings->facts;
+    struct prose *text = warning(findings);
+    char count[PROSE_COUNT], line[LINE_SHOWN];
+    prose_add(text, "There is no request in it, so there is nothing to suggest.");
+    if (facts->unparsed > 0)
+        prose_add(text, " %s lines are none of the known formats; --format names one, or gives the log_format string.",
+                  prose_count(facts->unparsed, count));
+    if (facts->bad_count > 0)
+        prose_add(text, " The first: %s",
+                  prose_plain(facts->bad[0].text, strlen(facts->bad[0].text), line, sizeof line));
+}
+
 void findings_warn(struct findings *findings)
 {
     warn_of_the_end(findings);
     if (findings->profile->records == 0) {
-        prose_add(warning(findings), "There is no request in it, so there is nothing to suggest.");
+        warn_of_nothing(findings);
         return;
     }
     warn_of_proxy(findings);

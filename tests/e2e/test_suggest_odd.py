@@ -24,6 +24,9 @@ def test_an_empty_log_is_said_to_be_one(build, tmp_path):
     found = suggest(build, log)
     assert found["requests"] == 0 and found["limits"] == [] and found["first"] is None
     assert found["warnings"] == ["There is no request in it, so there is nothing to suggest."]
+    log.write_text("nonsense\n" * 3)
+    assert "3 lines are none of the known formats" in suggest(build, log)["warnings"][0]
+    log.write_text("")
     for options in ([], ["--html", tmp_path / "page"], ["--policy", tmp_path / "policy"]):
         assert "There is no request in it" in drossel(build, "suggest", *options, log).stdout
     assert yaml.safe_load((tmp_path / "policy").read_text()) == {"version": 1, "limits": {}}
@@ -78,8 +81,10 @@ def test_a_proxy_in_a_log_without_forwarded_addresses_is_told_of(build, tmp_path
 
 
 def test_standard_input_gives_the_same_as_the_file(build, tmp_path):
-    log = write(tmp_path / "log", people(60), machine("198.51.100.1", 6, 60, BOT))
+    tries = [line(i * 30, f"10.0.0.{i % 50 + 1}", "POST /pin HTTP/1.1", 401 if i % 3 == 0 else 200) for i in range(90)]
+    log = write(tmp_path / "log", people(60), machine("198.51.100.1", 6, 60, BOT), tries)  # is looked at twice
     named, piped = suggest(build, log), suggest(build, "-", text=log.read_text())
+    assert named["classes"]["login"]["requests"] == 90
     for found in (named, piped):
         found["policy"] = ""
     assert named == piped
