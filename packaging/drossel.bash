@@ -5,11 +5,11 @@ _drossel()
     local options=--help
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "run check explain replay show reset block unblock version help --help --version" -- "$cur"))
+        COMPREPLY=($(compgen -W "run check explain replay suggest show reset block unblock version help --help --version" -- "$cur"))
         return
     fi
     case $prev in
-    --policy | --table | --decisions)
+    --policy | --table | --decisions | --html)
         compopt -o filenames 2>/dev/null
         COMPREPLY=($(compgen -f -- "$cur"))
         return
@@ -27,7 +27,11 @@ _drossel()
         COMPREPLY=($(compgen -W "events" -- "$cur"))
         return
         ;;
-    --listen | --to | --workers | --peer | --address | --header | --account | --token | --host | --cost | --limit)
+    --order)
+        COMPREPLY=($(compgen -W "time file" -- "$cur"))
+        return
+        ;;
+    --map | --listen | --to | --workers | --peer | --address | --header | --account | --token | --host | --cost | --limit)
         return
         ;;
     esac
@@ -36,10 +40,11 @@ _drossel()
     check) options="--quiet --help" ;;
     explain) options="--peer --address --header --account --token --host --cost --door --table --private --help" ;;
     replay) options="--policy --format --decisions --json --door --help" ;;
+    suggest) options="--format --map --order --policy --html --json --all --help" ;;
     show) options="--table --policy --json --all --all-limits --help" ;;
     reset | block | unblock) options="--limit --table --policy --help" ;;
     help)
-        COMPREPLY=($(compgen -W "run check explain replay show reset block unblock version" -- "$cur"))
+        COMPREPLY=($(compgen -W "run check explain replay suggest show reset block unblock version" -- "$cur"))
         return
         ;;
     esac
@@ -50,7 +55,7 @@ _drossel()
         ;;
     esac
     case $command in
-    check | explain | replay)
+    check | explain | replay | suggest)
         compopt -o filenames 2>/dev/null
         COMPREPLY=($(compgen -f -- "$cur"))
         ;;

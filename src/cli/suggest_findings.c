@@ -19,15 +19,23 @@ static size_t gather(const struct findings *findings, enum traffic traffic, int 
     return count;
 }
 
+static void spread_one(struct findings *findings, enum traffic traffic, int window, uint64_t *value)
+{
+    size_t all = 0;
+    for (int kind = 0; kind < CLIENT_KINDS; kind++) {
+        size_t count = gather(findings, traffic, window, (enum client_kind)kind, value + all);
+        spread_of(value + all, count, &findings->spread[traffic][window][kind]);
+        findings->clients_of[traffic][kind] = count;
+        all += count;
+    }
+    spread_of(value, all, &findings->everyone[traffic][window]);
+}
+
 static void spread_all(struct findings *findings, uint64_t *value)
 {
     for (int traffic = 0; traffic < TRAFFIC_KINDS; traffic++)
         for (int window = 0; window < PEAK_WINDOWS; window++)
-            for (int kind = 0; kind < CLIENT_KINDS; kind++) {
-                size_t count = gather(findings, (enum traffic)traffic, window, (enum client_kind)kind, value);
-                spread_of(value, count, &findings->spread[traffic][window][kind]);
-                findings->clients_of[traffic][kind] = count;
-            }
+            spread_one(findings, (enum traffic)traffic, window, value);
 }
 
 static void note_human(struct gap *gap, const struct client *client, uint64_t peak)

@@ -62,6 +62,7 @@ struct findings {
     uint64_t clients[CLIENT_KINDS];
     uint64_t clients_of[TRAFFIC_KINDS][CLIENT_KINDS];
     struct spread spread[TRAFFIC_KINDS][PEAK_WINDOWS][CLIENT_KINDS];
+    struct spread everyone[TRAFFIC_KINDS][PEAK_WINDOWS];
     struct gap gap[TRAFFIC_KINDS][PEAK_WINDOWS];
     struct proposal proposal[PROPOSALS_MOST];
     size_t proposals;

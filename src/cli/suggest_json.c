@@ -65,6 +65,7 @@ static json_t *class_json(const struct findings *findings, int kind)
         json_t *one = json_object();
         for (int who = 0; who < CLIENT_KINDS; who++)
             json_object_set_new(one, client_kind_name[who], spread_json(&findings->spread[kind][window][who]));
+        json_object_set_new(one, "all", spread_json(&findings->everyone[kind][window]));
         json_object_set_new(one, "gap", gap_json(&findings->gap[kind][window]));
         json_object_set_new(windows, peak_window_name[window], one);
     }

@@ -13,7 +13,8 @@
 #define GUESSES_MANY 20   /* wrong passwords, whatever else */
 #define GAPS_LEAST 20     /* between pages, before their evenness means something */
 #define GAPS_EVEN 0.25    /* standard deviation against mean */
-#define PAGES_BARE 20     /* pages without any static file */
+#define PAGES_BARE 20     /* pages without any static file, */
+#define REFERRED_FEW 10   /* and hardly a Referer, one in so many: a browser may have all static files in its cache */
 #define SAME_LEAST 30     /* of the same page in 10 s */
 #define PACE_MOST 100     /* pages in 10 s by one browser */
 
@@ -83,7 +84,7 @@ static bool reads_bare(struct client *client, const struct person_signs *signs)
     }
     snprintf(client->why, sizeof client->why, "%llu pages, and never a picture, style sheet or script",
              (unsigned long long)client->documents);
-    return client->documents >= PAGES_BARE;
+    return client->documents >= PAGES_BARE && client->referred * REFERRED_FEW < client->documents;
 }
 
 static bool is_person(struct client *client, const struct person_signs *signs)

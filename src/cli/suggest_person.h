@@ -3,8 +3,8 @@
  *
  *   bot      most of his agents name automation, a library or a monitor
  *   machine  never sends an agent, where others do; sends nothing but passwords, and all wrong; asks at even intervals; asks for the same page at a
- *            pace that no hand has; reads dozens of pages without a picture, style sheet or script, on a site that has them; read
- *            robots.txt
+ *            pace that no hand has; reads dozens of pages without a picture, style sheet or script on a site that has them, and does not come from
+ *            page to page (Referer); read robots.txt
  *   person   a browser by its agent (or a log without agents), and loads static files with its pages
  *   unclear  everybody else: too few requests, or a log that has neither agents nor static files
  *

@@ -95,20 +95,24 @@ static double place(uint64_t value, uint64_t most)
     return STRIP_AT + STRIP_ROOM * (part < 1 ? part : 1);
 }
 
-static void draw_band(const char *class, const char *label, uint64_t from, uint64_t to, uint64_t most, FILE *out)
+/* A stretch of the line; people are above it, machines below. */
+struct band {
+    const char *class, *label;
+    uint64_t from, to;
+    int bar_y, text_y;
+};
+
+static void draw_band(const struct band *band, uint64_t most, FILE *out)
 {
-    bool is_people = class[0] == 'p';
     char first[PROSE_COUNT], last[PROSE_COUNT];
-    double left = place(from, most), right = place(to, most);
+    double left = place(band->from, most), right = place(band->to, most);
     double width = right - left > 0.8 ? right - left : 0.8;
-    fprintf(out, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%d\" width=\"%.2f%%\" height=\"12\" rx=\"3\"/>\n", class, left,
-            is_people ? 26 : 44, width);
-    prose_count(from, first);
-    prose_count(to, last);
-    bool fits_left = left < 60;
-    fprintf(out, "<text class=\"band %s\" x=\"%.2f%%\" y=\"%d\">%s %s%s%s</text>\n", fits_left ? "" : "end",
-            fits_left ? left : left + width, is_people ? 20 : 72, label, first, from != to ? " to " : "",
-            from != to ? last : "");
+    bool is_one = band->from == band->to, begins_left = left < 60;
+    fprintf(out, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%d\" width=\"%.2f%%\" height=\"12\" rx=\"3\"/>\n", band->class,
+            left, band->bar_y, width);
+    fprintf(out, "<text class=\"%s\" x=\"%.2f%%\" y=\"%d\">%s %s%s%s</text>\n", begins_left ? "band" : "band end",
+            begins_left ? left : left + width, band->text_y, band->label, prose_count(band->from, first),
+            is_one ? "" : " to ", is_one ? "" : prose_count(band->to, last));
 }
 
 void report_strip(const struct gap *gap, uint64_t number, FILE *out)
@@ -122,10 +126,11 @@ void report_strip(const struct gap *gap, uint64_t number, FILE *out)
     fprintf(out, "<line class=\"axis\" x1=\"%.1f%%\" x2=\"%.1f%%\" y1=\"41\" y2=\"41\"/>\n", STRIP_AT,
             STRIP_AT + STRIP_ROOM);
     if (gap->person != NULL)
-        draw_band("person", "people", 1, gap->people, most, out);
+        draw_band(&(struct band){ "person", "people", 1, gap->people, 26, 20 }, most, out);
     if (gap->machines > 0)
-        draw_band("bot", gap->machine > 0 && gap->people > 0 ? "machines above people" : "machines",
-                  gap->machine > 0 ? gap->machine : 1, gap->machine_most, most, out);
+        draw_band(&(struct band){ "bot", gap->machine > 0 && gap->people > 0 ? "machines above people" : "machines",
+                                  gap->machine > 0 ? gap->machine : 1, gap->machine_most, 44, 72 },
+                  most, out);
     double at = place(number, most);
     fprintf(out, "<line class=\"limit\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"12\" y2=\"57\"/>\n", at, at);
     fprintf(out, "<text class=\"limit%s\" x=\"%.2f%%\" dx=\"%d\" y=\"12\">limit %s</text>\n", at < 75 ? " start" : "",

@@ -170,6 +170,7 @@ static void note_page(const struct profile *profile, struct client *client, cons
                       struct drossel_text path)
 {
     uint64_t hash = path.size > 0 ? hash_of(profile, path) : 1;
+    client->referred += record->referer.size > 0;
     client->same += hash == client->path_hash;
     client->path_hash = hash;
     if (path.size == 11 && memcmp(path.data, "/robots.txt", 11) == 0)

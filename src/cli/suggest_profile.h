@@ -32,6 +32,7 @@ struct client {
     uint64_t refused;                 /* answers of 429 */
     uint64_t missed;                  /* 404 and 410 */
     uint64_t documents;               /* pages that are no login attempt and no API call */
+    uint64_t referred;                /* pages with a Referer */
     uint64_t same;                    /* pages with the same path as the page before */
     uint64_t path_hash;               /* of the last page */
     uint64_t page_ns;                 /* when that was */

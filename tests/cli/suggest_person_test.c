@@ -107,6 +107,25 @@ static void clients_are_what_they_say_or_behave_like(void **state)
     }
 }
 
+static void a_browser_with_a_full_cache_is_no_machine(void **state)
+{
+    (void)state;
+    somebody();
+    for (int i = 0; i < 40; i++) {
+        struct log_record record = { .t_ns = now_ns,
+                                     .status = 200,
+                                     .duration_ns = LOG_NO_DURATION,
+                                     .method = DROSSEL_TEXT("GET"),
+                                     .agent = DROSSEL_TEXT(BROWSER),
+                                     .referer = DROSSEL_TEXT("https://www.example/a") };
+        record.target = i % 2 == 0 ? (struct drossel_text)DROSSEL_TEXT("/a") : (struct drossel_text)DROSSEL_TEXT("/b");
+        struct drossel_text name = DROSSEL_TEXT("reader");
+        assert_true(profile_arrive(profile, &record, name));
+        now_ns += (uint64_t)(1 + i % 7 * 5) * SECOND;
+    }
+    assert_int_equal(judge("reader")->kind, CLIENT_UNCLEAR);
+}
+
 static void a_log_without_static_files_makes_nobody_a_person_nor_a_machine_by_them(void **state)
 {
     (void)state;
@@ -195,6 +214,7 @@ int main(void)
 #define WITH_PROFILE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         WITH_PROFILE(clients_are_what_they_say_or_behave_like),
+        WITH_PROFILE(a_browser_with_a_full_cache_is_no_machine),
         WITH_PROFILE(a_log_without_static_files_makes_nobody_a_person_nor_a_machine_by_them),
         WITH_PROFILE(a_log_without_agents_still_knows_people_by_their_static_files),
         WITH_PROFILE(every_client_has_counts_and_peaks_of_his_own),

@@ -38,12 +38,15 @@ def ranks(values):
 def test_every_client_of_every_real_log_has_the_figures_of_the_oracle(build, answer):
     found = suggest(build, LOGS / (answer.name.removesuffix(".perip.tsv") + ".log"))
     compare(found, answer)
+    answers = json.loads((answer.parent / answer.name.replace(".perip.tsv", ".json")).read_text())
     for name, field, has in (("page", "max10_page", "pages"), ("static", "max10_static", "static"), ("all", "max10", "total")):
         for kind, spread in found["classes"][name]["windows"]["10s"].items():
             if kind == "gap":
                 continue
-            peaks = [client[field] for client in found["clients"] if client["kind"] == kind and client[has] > 0]
+            peaks = [client[field] for client in found["clients"] if kind in ("all", client["kind"]) and client[has] > 0]
             assert spread == {"clients": len(peaks), **ranks(peaks)}
+        spread, oracle = found["classes"][name]["windows"]["10s"]["all"], answers[field]
+        assert [spread[rank] for rank in ("p50", "p90", "p99", "max")] == [oracle[rank] for rank in ("p50", "p90", "p99", "p100")]
 
 
 def generate(folder, lines, seed, *options):
