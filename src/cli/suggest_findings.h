@@ -93,7 +93,7 @@ struct proposal *propose(struct findings *findings, const struct proposal *propo
  * catches alone.  `least` is below which no number is proposed. */
 void propose_tell_number(struct proposal *proposal, const struct gap *gap, uint64_t least);
 void propose_tell_hits(struct proposal *proposal);
-void propose_tell_missed(struct proposal *proposal, const struct gap *gap);
+void propose_tell_missed(struct proposal *proposal, const struct gap *gap, uint64_t least);
 void propose_tell_slow(struct proposal *longer, const struct proposal *shorter);
 
 /* The policy as text: complete, with the reasons as comments.  NULL text without memory. */

@@ -41,6 +41,7 @@ static const char style[] =
     "td.n,th.n{text-align:right}\n"
     "td.who{white-space:nowrap;font-family:ui-monospace,Consolas,monospace;font-size:.84rem}\n"
     "td.agent{color:var(--soft);overflow-wrap:anywhere;min-width:13em}\n"
+    "td.why{min-width:14em}\n"
     "td.first{font-weight:600;white-space:nowrap}\n"
     ".kind{display:inline-block;border-radius:4px;padding:0 6px;font-size:.8rem;color:#fff;white-space:nowrap}\n"
     ".kind.person{background:var(--person)}.kind.unclear{background:var(--unclear);color:#111}\n"

@@ -43,7 +43,7 @@ static void draw_limit(const struct histogram *histogram, size_t step, int y, FI
     uint64_t first = step > 0 ? spread_step_end(step - 1) + 1 : 1, end = spread_step_end(step);
     double part = end == UINT64_MAX ? 1 : (double)(histogram->number - first + 1) / (double)(end - first + 1);
     int at = y + (int)(part * ROW + 0.5);
-    fprintf(out, "<line class=\"limit\" x1=\"0\" x2=\"100%%\" y1=\"%d\" y2=\"%d\"/>\n", at, at);
+    fprintf(out, "<line class=\"limit\" x1=\"%.1f%%\" x2=\"100%%\" y1=\"%d\" y2=\"%d\"/>\n", BAR_AT, at, at);
     fprintf(out, "<text class=\"limit\" x=\"100%%\" y=\"%d\">limit %s per %s</text>\n", at - 5,
             prose_count(histogram->number, count), report_window_label[histogram->window]);
 }

@@ -78,7 +78,7 @@ static struct proposal *apply(struct findings *findings, const struct rule *rule
         return NULL;
     propose_tell_number(added, gap, least);
     propose_tell_hits(added);
-    propose_tell_missed(added, gap);
+    propose_tell_missed(added, gap, least);
     return added;
 }
 

@@ -117,10 +117,11 @@ void propose_tell_hits(struct proposal *proposal)
 }
 
 /* Machines that this limit lets through as they are hardly faster than people. */
-void propose_tell_missed(struct proposal *proposal, const struct gap *gap)
+void propose_tell_missed(struct proposal *proposal, const struct gap *gap, uint64_t least)
 {
     char count[PROSE_COUNT], people[PROSE_COUNT];
-    if (gap->machine_most <= gap->people || gap->machine_most > proposal->number || gap->person == NULL)
+    bool is_faster = gap->machine_most > gap->people && gap->machine_most <= proposal->number;
+    if (!is_faster || gap->person == NULL || proposal->number <= least)
         return;
     prose_add(&proposal->reason, " It tells no machine from people here: the busiest machine made %s, people %s.",
               prose_count(gap->machine_most, count), prose_count(gap->people, people));
