@@ -23,6 +23,7 @@ static bool choose_format(struct logs *logs, struct log_file *file)
 {
     const char *wanted = logs->options.format;
     file->format_text = logs->options.map;
+    file->is_named = wanted != NULL;
     if (wanted != NULL) {
         file->format = format_named(wanted);
         if (file->format == NULL) {

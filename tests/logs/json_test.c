@@ -158,6 +158,7 @@ static void what_is_no_request_is_not_taken_for_one(void **state)
         { "{\"time\":99999999999999999999999999,\"ip\":\"192.0.2.1\",\"uri\":\"/\"}", NULL },
         { "{\"time\":1700000000,\"client_ip\":\"192.0.2.1\",\"event\":\"login failed\"}", NULL },
         { "{\"time\":1700000000,\"level\":\"info\",\"msg\":\"started\"}", NULL },
+        { "{\"level\":\"error\",\"method\":\"POST\",\"msg\":\"login failed\",\"path\":\"/api/login\",\"remote_ip\":\"192.0.2.1\",\"time\":1700000000}", NULL },
         /* torn, and two in one */
         { "{\"time\":1700000000,\"ip\":\"192.0.2.1\",\"uri\":\"/a", NULL },
         { "{\"time\":1700000000,\"ip\":\"192.0.2.1\",\"uri\":\"/a\"", NULL },
