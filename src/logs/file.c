@@ -199,6 +199,6 @@ bool file_time(struct log_file *file, const struct file_line *line, struct log_s
     if (body.data != text.data && file->format->time(parser, body, t_ns, &resolution_ns))
         return true;
     return !file->is_named &&
-           (mixed_time(&file->mixed, file->format, text, t_ns) ||
-            (body.data != text.data && mixed_time(&file->mixed, file->format, body, t_ns)));
+           (mixed_time(&file->mixed, file->format, text, t_ns, &resolution_ns) ||
+            (body.data != text.data && mixed_time(&file->mixed, file->format, body, t_ns, &resolution_ns)));
 }

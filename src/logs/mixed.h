@@ -21,6 +21,9 @@ void mixed_release(struct mixed *mixed);
 /* LOG_UNPARSED, if none but `own` is sure of it. */
 enum log_line mixed_parse(struct mixed *mixed, const struct log_format *own, struct drossel_text line,
                           struct log_scratch *scratch, struct log_record *record);
-bool mixed_time(struct mixed *mixed, const struct log_format *own, struct drossel_text line, uint64_t *t_ns);
+bool mixed_time(struct mixed *mixed, const struct log_format *own, struct drossel_text line, uint64_t *t_ns,
+                uint64_t *resolution_ns);
+/* Is any sure of it? */
+bool mixed_knows(const struct log_format *own, struct drossel_text line);
 
 #endif

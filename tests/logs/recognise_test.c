@@ -29,6 +29,9 @@ static const struct sample samples[] = {
     { "caddy", "2024/05/26 11:42:52.601\tINFO\thttp.log.access\thandled request\t{\"request\":{\"remote_ip\":\"192.0.2.1\",\"method\":\"GET\",\"uri\":\"/\"}}" },
     { "traefik", "{\"ClientAddr\":\"172.17.0.1:1\",\"ClientHost\":\"172.17.0.1\",\"DownstreamStatus\":200,\"RequestMethod\":\"GET\",\"RequestPath\":\"/\","
                  "\"StartUTC\":\"2021-12-08T14:02:43.587782192Z\",\"level\":\"info\",\"msg\":\"\",\"time\":\"2021-12-08T14:02:43Z\"}" },
+    { "docker", "{\"log\":\"192.0.2.1 - - [14/Nov/2023:22:13:20 +0000] \\\"GET /a HTTP/1.1\\\" 200 12 \\\"-\\\" \\\"UA\\\"\\n\",\"stream\":\"stdout\","
+                "\"time\":\"2023-11-14T22:13:20.5Z\"}" },
+    { "docker", "{\"@timestamp\":\"2023-11-14T22:13:20.5Z\",\"message\":\"{\\\"ts\\\":1,\\\"client_ip\\\":\\\"192.0.2.1\\\",\\\"uri\\\":\\\"/\\\"}\"}" },
     { "events", "{\"t\": 12.5, \"address\": \"203.0.113.7\", \"method\": \"POST\", \"path\": \"/login\"}" },
     { "events", "{\"t\":1700000000,\"peer\":\"203.0.113.7\"}" },
     { "ltsv", "time:2015-09-06T05:58:05+09:00\tmethod:POST\turi:/a\tstatus:200" },
