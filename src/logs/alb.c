@@ -87,7 +87,8 @@ static void set_request(struct log_record *record, struct drossel_text request, 
     log_record_header(record, (struct drossel_text)DROSSEL_TEXT("Host"), domain.size > 0 ? domain : host);
 }
 
-static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch, struct log_record *record)
+static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch,
+                           struct log_record *record)
 {
     (void)parser;
     struct log_columns columns;

@@ -73,7 +73,8 @@ static struct drossel_text unwrapped(struct docker *docker, struct drossel_text 
     return without_end(json_scan_text(&scalar, &room));
 }
 
-static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch, struct log_record *record)
+static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch,
+                           struct log_record *record)
 {
     struct docker *docker = parser;
     struct drossel_text inside = unwrapped(docker, line);

@@ -115,7 +115,8 @@ static struct drossel_text plain(struct log_scratch *scratch, struct drossel_tex
         return text;
     char *start = scratch->data + scratch->used, *out = start;
     for (size_t i = 0; i < text.size; i++) {
-        bool escaped = text.data[i] == '#' && text.size - i > 2 && hex(text.data[i + 1]) >= 0 && hex(text.data[i + 2]) >= 0;
+        bool escaped =
+            text.data[i] == '#' && text.size - i > 2 && hex(text.data[i + 1]) >= 0 && hex(text.data[i + 2]) >= 0;
         *out++ = escaped ? (char)(hex(text.data[i + 1]) * 16 + hex(text.data[i + 2])) : text.data[i];
         i += escaped ? 2 : 0;
     }
@@ -128,7 +129,8 @@ static void read_duration(struct log_record *record, struct drossel_text timers)
 {
     const char *last = memrchr(timers.data, '/', timers.size) + 1;
     last += last < timers.data + timers.size && *last == '+';
-    log_duration((struct drossel_text){ last, (size_t)(timers.data + timers.size - last) }, 1000000, &record->duration_ns);
+    log_duration((struct drossel_text){ last, (size_t)(timers.data + timers.size - last) }, 1000000,
+                 &record->duration_ns);
 }
 
 static uint64_t number(struct drossel_text word)

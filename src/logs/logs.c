@@ -13,31 +13,39 @@
 #include <string.h>
 
 #include "logs/formats.h"
+#include "logs/log_format.h"
+#include "logs/pattern.h"
 #include "logs/rotated.h"
 
 #define MEMORY_DEFAULT ((uint64_t)64 << 20)
 
 /* ---- opening ---- */
 
-static bool choose_format(struct logs *logs, struct log_file *file)
+static const struct log_format *wanted_format(struct logs *logs)
 {
     const char *wanted = logs->options.format;
-    file->format_text = logs->options.map;
-    file->is_named = wanted != NULL;
-    if (wanted != NULL) {
-        file->format = format_named(wanted);
-        if (file->format == NULL) {
-            snprintf(logs->error, sizeof logs->error, "format \"%s\": unknown; known are %s", wanted,
-                     logs_format_names());
-            return false;
-        }
-    } else {
-        file->format = format_recognised(file->source.data, file->source.size);
-    }
-    bool known = file->format != NULL;
-    if (!known)
+    const struct log_format *named = format_named(wanted);
+    if (named != NULL)
+        return named;
+    if (pattern_is_string(wanted))
+        return &log_format_string;
+    snprintf(logs->error, sizeof logs->error,
+             "format \"%s\": unknown; known are %s, and the string of an nginx log_format or an Apache LogFormat",
+             wanted, logs_format_names());
+    return NULL;
+}
+
+static bool choose_format(struct logs *logs, struct log_file *file)
+{
+    bool recognised = logs->options.format == NULL;
+    file->is_named = !recognised;
+    file->format = recognised ? format_recognised(file->source.data, file->source.size) : wanted_format(logs);
+    file->format_text = file->format == &log_format_string ? logs->options.format : logs->options.map;
+    if (file->format == NULL && !recognised)
+        return false;
+    file->format_name = file->format == NULL ? "unknown" : file->format->name;
+    if (file->format == NULL)
         file->format = format_named("combined");
-    file->format_name = known ? file->format->name : "unknown";
     return true;
 }
 
@@ -119,14 +127,15 @@ void logs_close(struct logs *logs)
 
 /* ---- the second pass ---- */
 
-/* Enough for the line, and for undoing its escapes. */
-static bool make_room(struct logs *logs, size_t size)
+/* Enough for undoing the line's escapes and for joining its parts. */
+static bool make_room(struct logs *logs, size_t line_size)
 {
+    size_t size = line_size * 2 + 64;
     if (size <= logs->scratch.cap)
         return true;
     char *data = realloc(logs->scratch.data, size + size / 2);
     if (data == NULL) {
-        snprintf(logs->error, sizeof logs->error, "no memory for a line of %zu bytes", size);
+        snprintf(logs->error, sizeof logs->error, "no memory for a line of %zu bytes", line_size);
         logs->failed = true;
         return false;
     }

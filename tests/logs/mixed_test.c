@@ -33,7 +33,8 @@ static struct result read_text(const char *text, const char *format, enum logs_o
     struct log_record record;
     while (logs_next(logs, &record)) {
         size_t used = strlen(result.targets);
-        snprintf(result.targets + used, sizeof result.targets - used, "%.*s ", (int)record.target.size, record.target.data);
+        snprintf(result.targets + used, sizeof result.targets - used, "%.*s ", (int)record.target.size,
+                 record.target.data);
     }
     result.records = logs_facts(logs)->records;
     result.unparsed = logs_facts(logs)->unparsed;
@@ -64,11 +65,14 @@ static void lines_wrapped_in_json_are_read_as_what_they_are(void **state)
 {
     (void)state;
     static const struct told_case cases[] = {
-        { "{\"log\":\"192.0.2.1 - bob [14/Nov/2023:22:13:20 +0000] \\\"GET /\\u00e9 HTTP/1.1\\\" 200 12 \\\"-\\\" \\\"a\\\\\\\"b\\\"\\n\","
+        { "{\"log\":\"192.0.2.1 - bob [14/Nov/2023:22:13:20 +0000] \\\"GET /\\u00e9 HTTP/1.1\\\" 200 12 \\\"-\\\" "
+          "\\\"a\\\\\\\"b\\\"\\n\","
           "\"stream\":\"stdout\",\"time\":\"2030-01-01T00:00:00Z\"}",
-          "t=1700000000.000000000; client=192.0.2.1; user=bob; method=GET; target=/\xc3\xa9; protocol=HTTP/1.1; status=200; bytes=12; "
+          "t=1700000000.000000000; client=192.0.2.1; user=bob; method=GET; target=/\xc3\xa9; protocol=HTTP/1.1; "
+          "status=200; bytes=12; "
           "agent=a\"b" },
-        { "{\"@timestamp\":\"2030-01-01T00:00:00Z\",\"host\":{\"name\":\"x\"},\"message\":\"{\\\"ts\\\":1700000001,\\\"client_ip\\\":\\\"192.0.2.2\\\","
+        { "{\"@timestamp\":\"2030-01-01T00:00:00Z\",\"host\":{\"name\":\"x\"},\"message\":\"{\\\"ts\\\":1700000001,"
+          "\\\"client_ip\\\":\\\"192.0.2.2\\\","
           "\\\"uri\\\":\\\"/two\\\"}\"}",
           "t=1700000001.000000000; client=192.0.2.2; target=/two" },
         { "{\"log\":\"starting\\n\",\"stream\":\"stderr\",\"time\":\"2030-01-01T00:00:00Z\"}", NULL },

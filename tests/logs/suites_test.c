@@ -9,8 +9,8 @@
 #include "logs/logs.h"
 
 #define COUNT(table) (sizeof table / sizeof *table)
-#define EARLIEST_NS (UINT64_C(631152000) * 1000000000)   /* 1990 */
-#define LATEST_NS (UINT64_C(2208988800) * 1000000000)    /* 2040 */
+#define EARLIEST_NS (UINT64_C(631152000) * 1000000000) /* 1990 */
+#define LATEST_NS (UINT64_C(2208988800) * 1000000000)  /* 2040 */
 
 /* Lines that are no requests: a server's own errors in between, or samples that were cut. */
 static const struct access_log {
@@ -27,19 +27,19 @@ static const struct access_log {
     { "lnav-caddy_log.1.log", "caddy", 0, false },
     { "caddy-logs.log", "caddy", 0, false },
     { "caddy-basic-auth-bf.log", "caddy", 0, false },
-    { "traefik_json.log", "traefik", 1, false },   /* a plugin's debug line */
+    { "traefik_json.log", "traefik", 1, false }, /* a plugin's debug line */
     { "traefik_clf.log", "traefik_clf", 0, false },
     { "traefik_base-http-scenario.log", "traefik", 0, false },
     { "aws-alb-logs.log", "alb", 0, false },
     { "aws-alb-http-bad-user-agent.log", "alb", 0, false },
     { "aws-cloudfront-logs.log", "cloudfront", 0, false },
-    { "aws.log", "elb", 2, false },                /* of five formats; one line is cut, one of CloudFront's has no head */
+    { "aws.log", "elb", 2, false }, /* of five formats; one line is cut, one of CloudFront's has no head */
     { "envoy-logs.log", "json", 0, false },
     { "envoy-http-bad-user-agent.log", "json", 0, false },
     { "envoy-http-crawl-non_statics.log", "json", 0, false },
-    { "nginx-proxy-manager-logs.log", "npm", 2, false },         /* of nginx's error log */
+    { "nginx-proxy-manager-logs.log", "npm", 2, false }, /* of nginx's error log */
     { "nginx-proxy-manager-malformed.log", "combined", 0, false },
-    { "npmplus-logs.log", "npmplus", 2, false },                 /* of nginx's error log */
+    { "npmplus-logs.log", "npmplus", 2, false }, /* of nginx's error log */
     { "nginx_http-catch-npm.log", "npmplus", 0, false },
     { "zoraxy-http-logs.log", "zoraxy", 0, false },
     { "zoraxy-http-bad-user-agent.log", "zoraxy", 0, false },
@@ -116,7 +116,8 @@ static void read_whole(const char *path)
             fail_msg("%s: %s", path, logs_error(logs));
         facts[i] = *logs_facts(logs);
         if (records != facts[i].records || facts[i].lines != facts[i].records + facts[i].unparsed + facts[i].empty)
-            fail_msg("%s: %llu records of %llu lines", path, (unsigned long long)records, (unsigned long long)facts[i].lines);
+            fail_msg("%s: %llu records of %llu lines", path, (unsigned long long)records,
+                     (unsigned long long)facts[i].lines);
         if (log != NULL && strcmp(logs_file_format(logs, 0), log->format) != 0)
             fail_msg("%s is taken for %s", path, logs_file_format(logs, 0));
         logs_close(logs);
