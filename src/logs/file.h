@@ -9,6 +9,7 @@
 #define DROSSEL_LOGS_FILE_H
 
 #include "logs/format.h"
+#include "logs/mixed.h"
 #include "logs/source.h"
 
 enum file_parser { FILE_SCAN = 0, FILE_EMIT, FILE_PARSERS };
@@ -27,6 +28,8 @@ struct log_file {
     const char *format_text;            /* for its open */
     void *parser[FILE_PARSERS];
     uint64_t parser_epoch[FILE_PARSERS];
+    bool is_named;                      /* the user said which format: then no line is of another */
+    struct mixed mixed;
 
     struct file_block *block;
     size_t block_count, block_bytes;
