@@ -28,14 +28,29 @@ static bool is_status(struct drossel_text text)
     return log_text_absent(text) || (text.size == 3 && log_status(text) >= 100);
 }
 
+/* Nothing but plain columns from the client to the request, with a port, three durations and a status where they belong. */
+static bool is_shaped(const struct log_columns *columns, size_t shift)
+{
+    struct drossel_text client = columns->text[shift + AT_CLIENT];
+    for (size_t i = shift; i < shift + AT_REQUEST; i++)
+        if (columns->opened[i] != 0)
+            return false;
+    for (size_t i = 0; i < 3; i++) {
+        char first = columns->text[shift + AT_FIRST_DURATION + i].data[0];
+        if (first != '-' && !(first >= '0' && first <= '9'))
+            return false;
+    }
+    return memchr(client.data, ':', client.size) != NULL && is_status(columns->text[shift + AT_STATUS]) &&
+           columns->opened[shift + AT_REQUEST] == '"';
+}
+
 /* `shift` 1: an ALB's line, 0: a classic one's.  False: neither. */
 static bool split(struct drossel_text line, struct log_columns *columns, size_t *shift)
 {
     struct log_stamp stamp;
     log_columns_split(line, COLUMNS_QUOTED, columns);
     *shift = columns->count > 0 && is_type(columns->text[0]);
-    return columns->count > *shift + AT_REQUEST && !columns->is_torn && columns->opened[*shift + AT_REQUEST] == '"' &&
-           is_status(columns->text[*shift + AT_STATUS]) && columns->opened[*shift + AT_CLIENT] == 0 &&
+    return columns->count > *shift + AT_REQUEST && !columns->is_torn && is_shaped(columns, *shift) &&
            log_stamp_iso(columns->text[*shift], &stamp);
 }
 
@@ -72,7 +87,8 @@ static void set_request(struct log_record *record, struct drossel_text request, 
     log_record_header(record, (struct drossel_text)DROSSEL_TEXT("Host"), domain.size > 0 ? domain : host);
 }
 
-static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch, struct log_record *record)
+static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch,
+                           struct log_record *record)
 {
     (void)parser;
     struct log_columns columns;

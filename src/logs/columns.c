@@ -40,16 +40,19 @@ void log_columns_split(struct drossel_text line, enum log_separator separator, s
 {
     const char *at = line.data, *end = line.data + line.size;
     char between = separator == COLUMNS_TABBED ? '\t' : ' ';
+    bool closes = true; /* where one quote is not closed, none behind it is */
     columns->count = 0;
     columns->is_torn = false;
     while (at < end && columns->count < LOG_COLUMNS_MOST) {
-        bool opened = (*at == '"' && separator != COLUMNS_TABBED) || (*at == '[' && separator == COLUMNS_QUOTED);
+        bool quoted = *at == '"' && separator != COLUMNS_TABBED;
+        bool opened = (quoted && closes) || (*at == '[' && separator == COLUMNS_QUOTED);
         const char *stop = opened ? closing(at, end) : NULL;
         if (stop != NULL) {
             add(columns, at + 1, stop, *at);
             stop++;
         } else {
-            columns->is_torn |= *at == '"' && separator == COLUMNS_QUOTED;
+            closes &= !quoted;
+            columns->is_torn |= quoted && separator == COLUMNS_QUOTED;
             stop = column_end(at, end, between);
             add(columns, at, stop, 0);
         }

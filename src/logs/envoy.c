@@ -20,8 +20,8 @@ static bool is_number(const struct log_columns *columns, size_t index)
 static size_t sizes_at(const struct log_columns *columns)
 {
     for (size_t i = 4; i + 4 < columns->count && i < 9; i++)
-        if (is_number(columns, i) && is_number(columns, i + 1) && is_number(columns, i + 2) && is_number(columns, i + 3) &&
-            columns->opened[i + 4] == '"')
+        if (is_number(columns, i) && is_number(columns, i + 1) && is_number(columns, i + 2) &&
+            is_number(columns, i + 3) && columns->opened[i + 4] == '"')
             return i;
     return 0;
 }

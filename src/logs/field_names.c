@@ -264,13 +264,17 @@ static const struct log_name common[] = {
 
 /* What the operator may put before the `=` of a map. */
 static const struct log_name mapped[] = {
-    { "time", FIELD_TIME, 0, 0, 0 },           { "date", FIELD_DATE, 0, 0, 0 },         { "client", FIELD_CLIENT, 0, 0, 0 },
-    { "user", FIELD_USER, 0, 0, 0 },           { "request", FIELD_REQUEST, 0, 0, 0 },   { "method", FIELD_METHOD, 0, 0, 0 },
-    { "target", FIELD_TARGET, 0, 0, 0 },       { "uri", FIELD_TARGET, 0, 0, 0 },        { "path", FIELD_TARGET, 0, 0, 0 },
-    { "query", FIELD_QUERY, 0, 0, 0 },         { "protocol", FIELD_PROTOCOL, 0, 0, 0 }, { "status", FIELD_STATUS, 0, 0, 0 },
-    { "bytes", FIELD_BYTES, 0, 0, 0 },         { "duration", FIELD_DURATION, 0, 0, 0 }, { "cache", FIELD_CACHE, 0, 0, 0 },
-    { "verdict", FIELD_VERDICT, 0, 0, 0 },     { "host", FIELD_HOST, 0, 0, 0 },         { "agent", FIELD_AGENT, 0, 0, 0 },
-    { "referer", FIELD_REFERER, 0, 0, 0 },     { "cookie", FIELD_COOKIE, 0, 0, 0 },     { "forwarded", FIELD_FORWARDED, 0, 0, 0 },
+    { "time", FIELD_TIME, 0, 0, 0 },           { "date", FIELD_DATE, 0, 0, 0 },
+    { "client", FIELD_CLIENT, 0, 0, 0 },       { "user", FIELD_USER, 0, 0, 0 },
+    { "request", FIELD_REQUEST, 0, 0, 0 },     { "method", FIELD_METHOD, 0, 0, 0 },
+    { "target", FIELD_TARGET, 0, 0, 0 },       { "uri", FIELD_TARGET, 0, 0, 0 },
+    { "path", FIELD_TARGET, 0, 0, 0 },         { "query", FIELD_QUERY, 0, 0, 0 },
+    { "protocol", FIELD_PROTOCOL, 0, 0, 0 },   { "status", FIELD_STATUS, 0, 0, 0 },
+    { "bytes", FIELD_BYTES, 0, 0, 0 },         { "duration", FIELD_DURATION, 0, 0, 0 },
+    { "cache", FIELD_CACHE, 0, 0, 0 },         { "verdict", FIELD_VERDICT, 0, 0, 0 },
+    { "host", FIELD_HOST, 0, 0, 0 },           { "agent", FIELD_AGENT, 0, 0, 0 },
+    { "referer", FIELD_REFERER, 0, 0, 0 },     { "cookie", FIELD_COOKIE, 0, 0, 0 },
+    { "forwarded", FIELD_FORWARDED, 0, 0, 0 },
 };
 
 #define MAPPED_RANK 100
@@ -351,8 +355,14 @@ void log_names_default(struct log_names *names, struct log_name name)
 /* Cuts `:ms` off. */
 static enum log_unit take_unit(struct drossel_text *name)
 {
-    static const struct { const char *text; enum log_unit unit; } units[] = {
-        { ":ms", UNIT_MS }, { ":us", UNIT_US }, { ":ns", UNIT_NS }, { ":s", UNIT_S },
+    static const struct {
+        const char *text;
+        enum log_unit unit;
+    } units[] = {
+        { ":ms", UNIT_MS },
+        { ":us", UNIT_US },
+        { ":ns", UNIT_NS },
+        { ":s", UNIT_S },
     };
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         size_t size = strlen(units[i].text);
@@ -399,11 +409,12 @@ bool log_names_map(struct log_names *names, const char *map, char *error, size_t
     while (map != NULL && *map != '\0') {
         size_t size = strcspn(map, ", ");
         if (size > 0 && !add_mapping(names, (struct drossel_text){ map, size }, &used)) {
-            snprintf(error, error_size,
-                     "--map: \"%.*s\" maps nothing; write FIELD=NAME, as in time=ts,client=ip, with the fields time, date, "
-                     "client, user, request, method, target, query, protocol, status, bytes, duration (also NAME:ms), "
-                     "cache, verdict, host, agent, referer, cookie, forwarded",
-                     (int)(size < 80 ? size : 80), map);
+            snprintf(
+                error, error_size,
+                "--map: \"%.*s\" maps nothing; write FIELD=NAME, as in time=ts,client=ip, with the fields time, date, "
+                "client, user, request, method, target, query, protocol, status, bytes, duration (also NAME:ms), "
+                "cache, verdict, host, agent, referer, cookie, forwarded",
+                (int)(size < 80 ? size : 80), map);
             return false;
         }
         map += size + strspn(map + size, ", ");

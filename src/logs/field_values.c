@@ -127,8 +127,8 @@ void log_values_set(struct log_values *values, const struct log_name *name, stru
 
 static bool is_noise(struct drossel_text name)
 {
-    static const char *const noise[] = { "Accept", "Sec-", "Upgrade", "Connection", "Priority", "Cache-Control", "Pragma",
-                                         "Dnt", "If-", "Te", "Content-Length", "X-Forwarded-P" };
+    static const char *const noise[] = { "Accept", "Sec-", "Upgrade", "Connection", "Priority",       "Cache-Control",
+                                         "Pragma", "Dnt",  "If-",     "Te",         "Content-Length", "X-Forwarded-P" };
     for (size_t i = 0; i < sizeof noise / sizeof *noise; i++)
         if (begins(name, noise[i]))
             return true;
@@ -286,8 +286,9 @@ static void set_request(struct log_values *values, struct log_scratch *scratch, 
 
 static void set_headers(const struct log_values *values, struct log_record *record)
 {
-    static const struct drossel_text names[] = { DROSSEL_TEXT("Host"), DROSSEL_TEXT("User-Agent"), DROSSEL_TEXT("Referer"),
-                                                 DROSSEL_TEXT("X-Forwarded-For"), DROSSEL_TEXT("Cookie") };
+    static const struct drossel_text names[] = { DROSSEL_TEXT("Host"), DROSSEL_TEXT("User-Agent"),
+                                                 DROSSEL_TEXT("Referer"), DROSSEL_TEXT("X-Forwarded-For"),
+                                                 DROSSEL_TEXT("Cookie") };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         log_record_header(record, names[i], values->text[FIELD_HOST + i]);
     for (size_t i = 0; i < values->header_count; i++)

@@ -13,13 +13,11 @@ static bool open_parser(struct log_file *file, enum file_parser which, char *err
     file->parser_epoch[which] = 0;
     if (file->format->open == NULL)
         return true;
-    error[0] = '\0';
-    file->parser[which] = file->format->open(file->format_text, error, error_size);
-    if (file->parser[which] != NULL)
-        return true;
-    if (error[0] == '\0')
-        snprintf(error, error_size, "%s: no memory for a parser", file->name);
-    return false;
+    char why[512] = "no memory for a parser";
+    file->parser[which] = file->format->open(file->format_text, why, sizeof why);
+    if (file->parser[which] == NULL)
+        snprintf(error, error_size, "%s: %s", file->name, why);
+    return file->parser[which] != NULL;
 }
 
 static void close_parser(struct log_file *file, enum file_parser which)
@@ -50,6 +48,7 @@ void file_release(struct log_file *file)
 {
     close_parser(file, FILE_SCAN);
     close_parser(file, FILE_EMIT);
+    mixed_release(&file->mixed);
     free(file->block);
     file->block = NULL;
     source_close(&file->source);
@@ -105,17 +104,33 @@ static void clear(struct log_record *record, struct log_scratch *scratch)
     scratch->used = 0;
 }
 
-/* As the line stands, or else without what it got on its way. */
+static enum log_line parse_foreign(struct log_file *file, struct drossel_text text, struct drossel_text body,
+                                   struct log_scratch *scratch, struct log_record *record)
+{
+    clear(record, scratch);
+    enum log_line result = mixed_parse(&file->mixed, file->format, text, scratch, record);
+    if (result != LOG_UNPARSED || body.data == text.data)
+        return result;
+    clear(record, scratch);
+    return mixed_parse(&file->mixed, file->format, body, scratch, record);
+}
+
+/* As the line stands, or else without what it got on its way, or else as a line of another format. */
 static enum log_line parse_either(struct log_file *file, enum file_parser which, struct drossel_text text,
                                   struct log_scratch *scratch, struct log_record *record)
 {
     clear(record, scratch);
+    if (file->format->open != NULL && file->parser[which] == NULL) /* no memory for it, see restore */
+        return LOG_UNPARSED;
     enum log_line result = file->format->parse(file->parser[which], text, scratch, record);
     if (result != LOG_UNPARSED)
         return result;
     struct drossel_text body = log_line_body(text);
-    clear(record, scratch);
-    return body.data == text.data ? result : file->format->parse(file->parser[which], body, scratch, record);
+    if (body.data != text.data) {
+        clear(record, scratch);
+        result = file->format->parse(file->parser[which], body, scratch, record);
+    }
+    return result == LOG_UNPARSED && !file->is_named ? parse_foreign(file, text, body, scratch, record) : result;
 }
 
 /* Gives the parser the state that it had at this epoch. */
@@ -181,5 +196,9 @@ bool file_time(struct log_file *file, const struct file_line *line, struct log_s
     if (file->format->time(parser, text, t_ns, &resolution_ns))
         return true;
     struct drossel_text body = log_line_body(text);
-    return body.data != text.data && file->format->time(parser, body, t_ns, &resolution_ns);
+    if (body.data != text.data && file->format->time(parser, body, t_ns, &resolution_ns))
+        return true;
+    return !file->is_named &&
+           (mixed_time(&file->mixed, file->format, text, t_ns, &resolution_ns) ||
+            (body.data != text.data && mixed_time(&file->mixed, file->format, body, t_ns, &resolution_ns)));
 }

@@ -9,6 +9,7 @@
 #define DROSSEL_LOGS_FILE_H
 
 #include "logs/format.h"
+#include "logs/mixed.h"
 #include "logs/source.h"
 
 enum file_parser { FILE_SCAN = 0, FILE_EMIT, FILE_PARSERS };
@@ -27,6 +28,8 @@ struct log_file {
     const char *format_text;            /* for its open */
     void *parser[FILE_PARSERS];
     uint64_t parser_epoch[FILE_PARSERS];
+    bool is_named;                      /* the user said which format: then no line is of another */
+    struct mixed mixed;
 
     struct file_block *block;
     size_t block_count, block_bytes;
@@ -36,6 +39,7 @@ struct log_file {
     uint64_t offset, line;              /* of the next line; lines from 1 */
     uint64_t epoch;
     bool in_group;                      /* the line before was a `#` line */
+    uint64_t previous_ns;               /* the time of the record before */
 };
 
 /* A line as it is met. */

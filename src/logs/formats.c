@@ -11,7 +11,7 @@
 
 extern const struct log_format log_format_common, log_format_combined, log_format_combined_forwarded,
     log_format_vhost_combined, log_format_traefik_clf, log_format_haproxy;
-extern const struct log_format log_format_json, log_format_caddy, log_format_traefik, log_format_events,
+extern const struct log_format log_format_json, log_format_caddy, log_format_traefik, log_format_docker, log_format_events,
     log_format_ltsv;
 extern const struct log_format log_format_iis, log_format_cloudfront, log_format_w3c, log_format_alb, log_format_elb,
     log_format_s3, log_format_envoy, log_format_squid, log_format_npm, log_format_npmplus, log_format_zoraxy;
@@ -25,6 +25,7 @@ const struct log_format *const log_formats[] = { &log_format_combined,
                                                  &log_format_json,
                                                  &log_format_caddy,
                                                  &log_format_traefik,
+                                                 &log_format_docker,
                                                  &log_format_events,
                                                  &log_format_ltsv,
                                                  &log_format_iis,

@@ -7,6 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What an application says on the occasion of a request (a failed login) has a level and a text, but no status: the request itself
+ * is in another log. */
+static bool is_remark(const struct log_values *values)
+{
+    bool says = values->text[FIELD_MESSAGE].size > 0 || values->text[FIELD_LOGGER].size > 0;
+    return says && values->text[FIELD_LEVEL].size > 0 && values->text[FIELD_STATUS].size == 0;
+}
+
 static enum log_line read_values(struct json_reader *reader, struct drossel_text line, struct log_scratch *scratch,
                                  struct log_record *record, struct log_values *values)
 {
@@ -15,7 +23,7 @@ static enum log_line read_values(struct json_reader *reader, struct drossel_text
         bool bracket = line.size == 1 && (line.data[0] == '[' || line.data[0] == ']');
         return bracket ? LOG_COMMENT : LOG_UNPARSED;
     }
-    return log_values_record(values, scratch, record);
+    return is_remark(values) ? LOG_UNPARSED : log_values_record(values, scratch, record);
 }
 
 static void *open_reader(const char *map, char *error, size_t error_size)
@@ -39,7 +47,7 @@ static int recognise(struct drossel_text line)
     log_names_init(&names);
     if (!json_line_read(&names, line, &nowhere, &values))
         return 0;
-    if (log_values_record(&values, &nowhere, &record) != LOG_REQUEST)
+    if (is_remark(&values) || log_values_record(&values, &nowhere, &record) != LOG_REQUEST)
         return 5;
     return record.client.size > 0 ? 85 : 75;
 }

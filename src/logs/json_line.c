@@ -29,7 +29,8 @@ static bool is_in_headers(struct drossel_text path)
 /* true and false are no values of ours. */
 static bool is_of_use(const struct json_scalar *scalar)
 {
-    return scalar->is_string || (scalar->value.size > 0 && scalar->value.data[0] != 't' && scalar->value.data[0] != 'f');
+    return scalar->is_string ||
+           (scalar->value.size > 0 && scalar->value.data[0] != 't' && scalar->value.data[0] != 'f');
 }
 
 static void take(const struct log_names *names, const struct json_scalar *scalar, struct log_scratch *scratch,

@@ -58,8 +58,9 @@ static struct drossel_text read_word(struct json_scan *scan)
 /* Objects that say who ships the log, not what a value is. */
 static bool is_wrapper(struct drossel_text key)
 {
-    static const char *const wrappers[] = { "nginx", "access", "fields", "json", "data", "log", "jsonpayload", "httprequest",
-                                            "attributes", "entry", "payload", "message", "accesslog", "context" };
+    static const char *const wrappers[] = { "nginx",   "access",      "fields",      "json",       "data",
+                                            "log",     "jsonpayload", "httprequest", "attributes", "entry",
+                                            "payload", "message",     "accesslog" };
     for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
         if (key.size == strlen(wrappers[i]) && memcmp(key.data, wrappers[i], key.size) == 0)
             return true;

@@ -50,26 +50,52 @@ static bool is_escaped(const char *start, const char *p)
     return slashes % 2 != 0;
 }
 
+/* Is a time at p, if the item is one? */
+static bool time_fits(const struct match *match, size_t at, const char *p)
+{
+    struct log_stamp stamp;
+    struct log_civil civil = { 0 };
+    uint64_t epoch_ns;
+    if (at >= match->pattern->count)
+        return true;
+    const struct pattern_item *item = &match->pattern->item[at];
+    if (item->kind == ITEM_STAMP)
+        return stamp_at(p, match->end, &stamp);
+    return item->kind != ITEM_CLOCK ||
+           pattern_clock(item->name, (struct drossel_text){ p, (size_t)(match->end - p) }, &civil, &epoch_ns) > 0;
+}
+
 /* The next literal text that is the one meant.  NULL: it is not in the line. */
 static const char *find_literal(const struct match *match, size_t at)
 {
     const struct pattern_item *item = &match->pattern->item[at];
-    bool before_time = at + 1 < match->pattern->count && match->pattern->item[at + 1].kind == ITEM_STAMP;
     for (const char *p = match->p; (p = log_find(p, match->end, item->after.data[0])) < match->end; p++) {
-        struct log_stamp ignored;
         bool good = literal_at(match, p, item->after) && (!item->quoted || !is_escaped(match->p, p)) &&
-                    (!before_time || stamp_at(p + item->after.size, match->end, &ignored));
+                    time_fits(match, at + 1, p + item->after.size);
         if (good)
             return p;
     }
     return NULL;
 }
 
-/* How much of what follows is such a variable, where no text says where it ends. */
-static size_t natural_size(const struct match *match, enum item_kind kind)
+/* Where the next literal text of the pattern stands, behind some variables without any between. */
+static const char *chain_end(const struct match *match, size_t at)
 {
-    const char *p = match->p;
-    for (; p < match->end; p++) {
+    const struct pattern *pattern = match->pattern;
+    while (at + 1 < pattern->count && pattern->item[at].after.size == 0)
+        at++;
+    struct drossel_text literal = pattern->item[at].after;
+    const char *found =
+        literal.size == 0 ? NULL : memmem(match->p, (size_t)(match->end - match->p), literal.data, literal.size);
+    return found == NULL ? match->end : found;
+}
+
+/* How much of what follows is such a variable, where no text says where it ends. */
+static size_t natural_size(const struct match *match, size_t at)
+{
+    enum item_kind kind = match->pattern->item[at].kind;
+    const char *p = match->p, *end = chain_end(match, at);
+    for (; p < end; p++) {
         char c = *p;
         bool digit = (c >= '0' && c <= '9') || c == '-' || c == '.',
              letter = (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
@@ -259,7 +285,7 @@ static bool read_item(struct match *match, size_t at)
     } else {
         const char *stop = item->after.size > 0 ? find_literal(match, at)
                            : last               ? match->end
-                                                : match->p + natural_size(match, item->kind);
+                                                : match->p + natural_size(match, at);
         /* A line that was cut off inside a quoted text has at least said what came before. */
         if (stop == NULL && item->quoted && match->has_time)
             stop = match->end;

@@ -43,8 +43,7 @@ static void take(const struct log_names *names, struct drossel_text label, struc
 {
     char folded[LOG_NAME_MOST];
     struct drossel_text header;
-    const struct log_name *name =
-        log_names_find(names, (struct drossel_text){ folded, log_name_fold(label, folded) });
+    const struct log_name *name = log_names_find(names, (struct drossel_text){ folded, log_name_fold(label, folded) });
     if (name != NULL && values->rank[name->field] < name->rank)
         log_values_set(values, name, log_unescaped(scratch, value));
     else if (name == NULL && log_header_name(label, scratch, &header))
@@ -66,7 +65,8 @@ static enum log_line read_values(const struct log_names *names, struct drossel_t
     return fields < 2 ? LOG_UNPARSED : log_values_record(values, scratch, record);
 }
 
-static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch, struct log_record *record)
+static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch,
+                           struct log_record *record)
 {
     struct log_values values;
     return read_values(parser, line, scratch, record, &values);

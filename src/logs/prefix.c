@@ -38,6 +38,7 @@ static bool stamp(struct cursor *cursor)
         ahead.p += iso.size;
         if (ahead.p == ahead.end || *ahead.p != ' ')
             return false;
+        word(&ahead); /* the blanks */
     } else {
         struct drossel_text month = word(&ahead), day = word(&ahead), time = word(&ahead);
         bool shaped = month.size == 3 && day.size >= 1 && day.size <= 2 && is_digit(day.data[0]) && time.size >= 8 &&
@@ -45,8 +46,7 @@ static bool stamp(struct cursor *cursor)
         if (!shaped || month.data[0] < 'A' || month.data[0] > 'Z')
             return false;
     }
-    word(&ahead);
-    *cursor = (struct cursor){ ahead.p, cursor->end };
+    *cursor = ahead;
     return true;
 }
 

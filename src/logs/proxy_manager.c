@@ -67,7 +67,8 @@ static bool read_npmplus(struct drossel_text line, struct log_scratch *scratch, 
 {
     struct log_columns columns;
     log_columns_split(line, COLUMNS_QUOTED, &columns);
-    if (columns.count < 8 || columns.opened[0] != '[' || columns.opened[4] != '"' || !log_stamp_clf(columns.text[0], stamp))
+    if (columns.count < 8 || columns.opened[0] != '[' || columns.opened[4] != '"' ||
+        !log_stamp_clf(columns.text[0], stamp))
         return false;
     log_record_header(record, HEADER("Host"), log_column(&columns, 1));
     record->client = log_client_text(log_column(&columns, 2));
@@ -113,7 +114,8 @@ static bool read_zoraxy(struct drossel_text line, struct log_scratch *scratch, s
         return false;
     if (agent.size > 0) /* may have brackets of its own */
         agent.size = (size_t)(last - agent.data);
-    log_columns_split((struct drossel_text){ last + 1, (size_t)(line.data + line.size - last - 1) }, COLUMNS_PLAIN, &columns);
+    log_columns_split((struct drossel_text){ last + 1, (size_t)(line.data + line.size - last - 1) }, COLUMNS_PLAIN,
+                      &columns);
     size_t first = columns.count > 0 && columns.text[0].size == 0; /* a blank stands before it */
     if (columns.count != first + 3)
         return false;

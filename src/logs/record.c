@@ -150,6 +150,8 @@ bool log_duration(struct drossel_text text, uint64_t unit_ns, uint64_t *ns)
 {
     size_t i = 0, fraction_size = 0;
     uint64_t whole = 0, fraction = 0, fraction_unit = 1;
+    if (text.size == 0)
+        return false;
     for (; i < text.size && text.data[i] >= '0' && text.data[i] <= '9'; i++) {
         if (whole > UINT64_MAX / 100)
             return false;

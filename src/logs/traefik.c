@@ -33,8 +33,9 @@ static void *open_reader(const char *map, char *error, size_t error_size)
 
 static int recognise(struct drossel_text line)
 {
-    static const char *const own[] = { "clienthost", "clientaddr", "requestmethod", "requestpath", "downstreamstatus",
-                                       "entrypointname", "routername", "startutc", "startlocal" };
+    static const char *const own[] = { "clienthost",  "clientaddr",       "requestmethod",
+                                       "requestpath", "downstreamstatus", "entrypointname",
+                                       "routername",  "startutc",         "startlocal" };
     struct json_scan scan;
     struct json_scalar scalar;
     int found = 0;

@@ -22,20 +22,24 @@ struct column {
 struct w3c {
     struct log_names names;
     struct column column[LOG_COLUMNS_MOST];
-    size_t count;        /* 0: no #Fields yet */
-    bool is_cloudfront;  /* seconds, and texts percent-encoded */
-    size_t assumed;      /* not 0: nobody said what the columns are, and so many were there */
-    char date[16];       /* of #Date, for lines with a time only */
+    size_t count;       /* 0: no #Fields yet */
+    bool is_cloudfront; /* seconds, and texts percent-encoded */
+    size_t assumed;     /* not 0: nobody said what the columns are, and so many were there */
+    char date[16];      /* of #Date, for lines with a time only */
     char fields[FIELDS_BYTES];
 };
 
 static const char cloudfront_fields[] =
-    "date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs-uri-query "
-    "cs(Cookie) x-edge-result-type x-edge-request-id x-host-header cs-protocol cs-bytes time-taken x-forwarded-for ssl-protocol "
-    "ssl-cipher x-edge-response-result-type cs-protocol-version fle-status fle-encrypted-fields c-port time-to-first-byte "
+    "date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) "
+    "cs-uri-query "
+    "cs(Cookie) x-edge-result-type x-edge-request-id x-host-header cs-protocol cs-bytes time-taken x-forwarded-for "
+    "ssl-protocol "
+    "ssl-cipher x-edge-response-result-type cs-protocol-version fle-status fle-encrypted-fields c-port "
+    "time-to-first-byte "
     "x-edge-detailed-result-type sc-content-type sc-content-len sc-range-start sc-range-end";
-static const char iis_fields[] = "date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) "
-                                 "cs(Referer) sc-status sc-substatus sc-win32-status time-taken";
+static const char iis_fields[] =
+    "date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) "
+    "cs(Referer) sc-status sc-substatus sc-win32-status time-taken";
 static const char iis_short_fields[] = "date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip "
                                        "cs(User-Agent) sc-status sc-substatus sc-win32-status time-taken";
 #define CLOUDFRONT_LEAST 15 /* columns of its oldest logs */
@@ -136,8 +140,8 @@ static struct drossel_text plain_text(const struct w3c *w3c, struct drossel_text
     return (struct drossel_text){ out, text.size };
 }
 
-static void take(const struct w3c *w3c, const struct column *column, struct drossel_text value, struct log_scratch *scratch,
-                 struct log_values *values)
+static void take(const struct w3c *w3c, const struct column *column, struct drossel_text value,
+                 struct log_scratch *scratch, struct log_values *values)
 {
     uint8_t field = column->name.field;
     if (log_text_absent(value))
@@ -152,7 +156,8 @@ static void take(const struct w3c *w3c, const struct column *column, struct dros
 }
 
 /* There is no quicker way to the time: which columns it stands in is told by the lines before. */
-static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch, struct log_record *record)
+static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch,
+                           struct log_record *record)
 {
     struct w3c *w3c = parser;
     struct log_columns columns;
@@ -195,8 +200,8 @@ static void *open_parser(const char *map, char *error, size_t error_size)
 /* The columns of a line that begins with a date and a time; false if it does not. */
 static bool split_after_time(struct drossel_text line, char separator, struct log_columns *columns)
 {
-    if (line.size < 20 || line.data[4] != '-' || line.data[7] != '-' || line.data[10] != separator || line.data[13] != ':' ||
-        line.data[16] != ':' || line.data[19] != separator)
+    if (line.size < 20 || line.data[4] != '-' || line.data[7] != '-' || line.data[10] != separator ||
+        line.data[13] != ':' || line.data[16] != ':' || line.data[19] != separator)
         return false;
     log_columns_split(line, separator == '\t' ? COLUMNS_TABBED : COLUMNS_PLAIN, columns);
     return true;
@@ -223,8 +228,8 @@ static int recognise_iis(struct drossel_text line)
         return 100;
     if (begins(line, "#Fields:"))
         return !contains(line, "x-edge-") && contains(line, "s-ip") && contains(line, "cs-uri-stem") ? 100 : 0;
-    return split_after_time(line, ' ', &columns) && (columns.count == IIS_COLUMNS || columns.count == IIS_SHORT_COLUMNS) &&
-                   is_address(columns.text[2])
+    return split_after_time(line, ' ', &columns) &&
+                   (columns.count == IIS_COLUMNS || columns.count == IIS_SHORT_COLUMNS) && is_address(columns.text[2])
                ? 70
                : 0;
 }
@@ -234,7 +239,8 @@ static int recognise_other(struct drossel_text line)
 {
     if (begins(line, "#Fields:"))
         return 60;
-    return begins(line, "#Version:") || begins(line, "#Software:") || begins(line, "#Date:") || begins(line, "#Start-Date:")
+    return begins(line, "#Version:") || begins(line, "#Software:") || begins(line, "#Date:") ||
+                   begins(line, "#Start-Date:")
                ? 30
                : 0;
 }

@@ -1,7 +1,8 @@
 /* Formats of one server each: what their parsers share. */
 #include "logs/worded.h"
 
-enum log_line worded_parse(void *parser, struct drossel_text line, struct log_scratch *scratch, struct log_record *record)
+enum log_line worded_parse(void *parser, struct drossel_text line, struct log_scratch *scratch,
+                           struct log_record *record)
 {
     const struct worded *worded = parser;
     struct log_stamp stamp;
