@@ -6,36 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Peaks of one kind of client in one kind of traffic; returns how many. */
-static size_t gather(const struct findings *findings, enum traffic traffic, int window, enum client_kind kind,
-                     uint64_t *value)
+static void count_kinds(struct findings *findings)
 {
-    size_t count = 0;
     for (uint32_t i = 0; i < findings->profile->count; i++) {
         const struct client *client = findings->profile->client[i];
-        if (client->kind == kind && client->peak[traffic] != NULL)
-            value[count++] = client->peak[traffic]->most[window];
+        findings->clients[client->kind]++;
+        for (int traffic = 0; traffic < TRAFFIC_KINDS; traffic++)
+            findings->clients_of[traffic][client->kind] += client->peak[traffic] != NULL;
     }
-    return count;
-}
-
-static void spread_one(struct findings *findings, enum traffic traffic, int window, uint64_t *value)
-{
-    size_t all = 0;
-    for (int kind = 0; kind < CLIENT_KINDS; kind++) {
-        size_t count = gather(findings, traffic, window, (enum client_kind)kind, value + all);
-        spread_of(value + all, count, &findings->spread[traffic][window][kind]);
-        findings->clients_of[traffic][kind] = count;
-        all += count;
-    }
-    spread_of(value, all, &findings->everyone[traffic][window]);
-}
-
-static void spread_all(struct findings *findings, uint64_t *value)
-{
-    for (int traffic = 0; traffic < TRAFFIC_KINDS; traffic++)
-        for (int window = 0; window < PEAK_WINDOWS; window++)
-            spread_one(findings, (enum traffic)traffic, window, value);
 }
 
 static void note_human(struct gap *gap, const struct client *client, uint64_t peak)
@@ -49,23 +27,55 @@ static void note_human(struct gap *gap, const struct client *client, uint64_t pe
     gap->person = client;
 }
 
-static void find_gap(const struct profile *profile, enum traffic traffic, int window, struct gap *gap)
+static void note_machine(struct gap *gap, uint64_t peak)
 {
-    for (uint32_t i = 0; i < profile->count; i++)
-        if (profile->client[i]->kind <= CLIENT_UNCLEAR)
-            note_human(gap, profile->client[i], client_peak(profile->client[i], traffic, window));
-    for (uint32_t i = 0; i < profile->count; i++) {
-        uint64_t peak = client_peak(profile->client[i], traffic, window);
-        if (profile->client[i]->kind <= CLIENT_UNCLEAR || peak == 0)
+    gap->machines++;
+    gap->machine_most = peak > gap->machine_most ? peak : gap->machine_most;
+    if (peak <= gap->people)
+        return;
+    gap->machines_above++;
+    if (gap->machine == 0 || peak < gap->machine)
+        gap->machine = peak;
+}
+
+/* One look at all clients, as they are many and lie apart: their peaks come into `value`, one kind of client after the other. */
+static void look_at(struct findings *findings, enum traffic traffic, int window, uint64_t *value)
+{
+    struct gap *gap = &findings->gap[traffic][window];
+    const uint64_t *count = findings->clients_of[traffic];
+    uint64_t *next[CLIENT_KINDS] = { value };
+    for (int kind = 1; kind < CLIENT_KINDS; kind++)
+        next[kind] = next[kind - 1] + count[kind - 1];
+    for (uint32_t i = 0; i < findings->profile->count; i++) {
+        const struct client *client = findings->profile->client[i];
+        uint64_t peak = client_peak(client, traffic, window);
+        if (peak == 0)
             continue;
-        gap->machines++;
-        gap->machine_most = peak > gap->machine_most ? peak : gap->machine_most;
-        if (peak <= gap->people)
-            continue;
-        gap->machines_above++;
-        if (gap->machine == 0 || peak < gap->machine)
-            gap->machine = peak;
+        *next[client->kind]++ = peak;
+        if (client->kind <= CLIENT_UNCLEAR)
+            note_human(gap, client, peak);
     }
+}
+
+static void spread_one(struct findings *findings, enum traffic traffic, int window, uint64_t *value)
+{
+    uint64_t *at = value;
+    look_at(findings, traffic, window, value);
+    for (int kind = 0; kind < CLIENT_KINDS; kind++) {
+        uint64_t count = findings->clients_of[traffic][kind];
+        for (uint64_t i = 0; i < count && kind > CLIENT_UNCLEAR; i++)
+            note_machine(&findings->gap[traffic][window], at[i]);
+        spread_of(at, count, &findings->spread[traffic][window][kind]);
+        at += count;
+    }
+    spread_of(value, (size_t)(at - value), &findings->everyone[traffic][window]);
+}
+
+static void spread_all(struct findings *findings, uint64_t *value)
+{
+    for (int traffic = 0; traffic < TRAFFIC_KINDS; traffic++)
+        for (int window = 0; window < PEAK_WINDOWS && findings->profile->requests[traffic] > 0; window++)
+            spread_one(findings, (enum traffic)traffic, window, value);
 }
 
 static int by_peak(const void *left, const void *right)
@@ -106,14 +116,10 @@ struct findings *findings_open(const struct profile *profile, const struct paths
     findings->signs = profile->signs;
     findings->facts = facts;
     findings->person = person_signs_of(profile);
-    for (uint32_t i = 0; i < profile->count; i++) {
+    for (uint32_t i = 0; i < profile->count; i++)
         person_judge(profile->client[i], &findings->person);
-        findings->clients[profile->client[i]->kind]++;
-    }
+    count_kinds(findings);
     spread_all(findings, value);
-    for (int traffic = 0; traffic < TRAFFIC_KINDS; traffic++)
-        for (int window = 0; window < PEAK_WINDOWS; window++)
-            find_gap(profile, (enum traffic)traffic, window, &findings->gap[traffic][window]);
     free(value);
     if (order(findings))
         return findings;
