@@ -10,7 +10,7 @@
 
 static unsigned shown; /* percent + 1; 0: nothing stands there */
 
-void progress_show(uint64_t done, uint64_t total)
+void bar_show(uint64_t done, uint64_t total)
 {
     if (total == 0 || isatty(STDERR_FILENO) == 0)
         return;
@@ -24,7 +24,7 @@ void progress_show(uint64_t done, uint64_t total)
     shown = percent + 1;
 }
 
-void progress_end(void)
+void bar_end(void)
 {
     if (shown != 0)
         fprintf(stderr, "\r%*s\r", BAR + 16, "");

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-void progress_show(uint64_t done, uint64_t total);
-void progress_end(void); /* the line is empty again */
+void bar_show(uint64_t done, uint64_t total);
+void bar_end(void); /* the line is empty again */
 
 #endif

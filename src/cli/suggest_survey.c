@@ -30,7 +30,7 @@ static void listen_to_interrupts(void)
 static bool show_progress(void *context, uint64_t done, uint64_t total)
 {
     (void)context;
-    progress_show(done, total);
+    bar_show(done, total);
     return interrupted == 0;
 }
 
@@ -77,7 +77,7 @@ static bool read_log(struct survey *survey, enum look look, unsigned kinds)
             snprintf(error, sizeof error, "no memory for so many clients; suggest from a part of the log");
             good = false;
         }
-    progress_end();
+    bar_end();
     if (good && logs_error(logs) != NULL) {
         snprintf(error, sizeof error, "%s", logs_error(logs));
         good = false;
