@@ -118,8 +118,8 @@ static void print_histogram(const struct histogram *histogram, bool is_wide, FIL
                     : "# people  + unclear  = machines  - bots by name");
     for (size_t step = 0; step < histogram->steps; step++) {
         if (!report_is_void(histogram, step, &is_first)) {
-            fprintf(out, "  %12s %10s  ", spread_step_format(step, label, sizeof label),
-                    prose_count(histogram->sum[step], count));
+            fprintf(out, "  %12s %10s%s", spread_step_format(step, label, sizeof label),
+                    prose_count(histogram->sum[step], count), histogram->sum[step] > 0 ? "  " : "");
             print_bar(histogram->part[step], histogram->sum[step], histogram->most, is_wide, out);
         } else if (is_first)
             fprintf(out, "  %12s\n", "...");
