@@ -1,9 +1,10 @@
 /*
  * Subjects and their hashes: what a key is made of, as 128 bits.
  *
- * SipHash-2-4 with 128 bits of result (Aumasson and Bernstein 2012), keyed with the table's secret: nobody outside can
- * choose keys that meet in the table.  Parts of different kinds never collide (the kind is in the hash's key), and parts
- * of a combination are joined as fixed-length hashes, each by its place and kind, so that ("ab","c") and ("a","bc") differ.
+ * SipHash-1-3 with 128 bits of result (Aumasson and Bernstein 2012), keyed with the table's secret: nobody outside can
+ * choose keys that meet in the table.  One round for each word and three at the end are what hash tables take (CPython, Rust, Ruby); the
+ * hash is seen by nobody who could not read the table.  Parts of different kinds never collide (the kind is in the hash's key), and
+ * parts of a combination are joined as fixed-length hashes, each by its place and kind, so that ("ab","c") and ("a","bc") differ.
  */
 #ifndef DROSSEL_REQUEST_KEY_H
 #define DROSSEL_REQUEST_KEY_H
