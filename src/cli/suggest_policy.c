@@ -97,11 +97,8 @@ static void write_login(const struct findings *findings, struct prose *out)
 {
     const struct path *login[LOGINS_SHOWN];
     size_t count = paths_logins(findings->paths, findings->signs, login, LOGINS_SHOWN);
-    prose_add(out, "  login: # where passwords are tried in this log, the busiest first\n    method: POST\n");
-    if (count == 0)
-        prose_add(out, "    path_matches: '%s'\n", traffic_login_pattern);
-    else
-        prose_add(out, "    path:\n");
+    prose_add(out,
+              "  login: # where passwords are tried in this log, the busiest first\n    method: POST\n    path:\n");
     for (size_t i = 0; i < count; i++)
         prose_add(out, "      - \"%s\"\n", login[i]->text);
 }

@@ -109,6 +109,6 @@ void findings_propose(struct findings *findings)
     }
     if (requests[TRAFFIC_EXPENSIVE] >= TRAFFIC_SOME)
         apply(findings, &expensive, expensive.least);
-    if (requests[TRAFFIC_LOGIN] > 0)
+    if (paths_logins(findings->paths, findings->signs, &(const struct path *){ NULL }, 1) > 0)
         findings_propose_logins(findings);
 }

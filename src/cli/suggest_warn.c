@@ -118,7 +118,13 @@ static void warn_of_answers(struct findings *findings)
 {
     const uint64_t *requests = findings->profile->requests;
     char count[PROSE_COUNT];
-    if (requests[TRAFFIC_LOGIN] >= 10 && requests[TRAFFIC_FAILURE] == 0)
+    bool is_there = paths_logins(findings->paths, findings->signs, &(const struct path *){ NULL }, 1) > 0;
+    if (requests[TRAFFIC_LOGIN] > 0 && !is_there)
+        prose_add(warning(findings),
+                  "%s POSTs went to paths of logins that are not there (404): somebody tries doors. No limits for "
+                  "logins are proposed.",
+                  prose_count(requests[TRAFFIC_LOGIN], count));
+    if (requests[TRAFFIC_LOGIN] >= 10 && requests[TRAFFIC_FAILURE] == 0 && is_there)
         prose_add(warning(findings),
                   "None of %s login attempts was answered 400, 401, 403 or 422. Either nobody mistyped, or the "
                   "application answers a wrong password "

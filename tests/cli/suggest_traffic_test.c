@@ -168,6 +168,48 @@ static void slow_paths_and_secret_logins_are_learned(void **state)
     traffic_close(signs);
 }
 
+static void paths_that_a_cache_rarely_answers_are_learned(void **state)
+{
+    struct paths *paths = paths_open();
+    struct traffic_signs *signs = traffic_open();
+    struct log_record cached = record_of("GET", "/p/1", 200), rare = record_of("GET", "/basket", 200);
+    (void)state;
+    cached.cache = LOG_CACHE_HIT;
+    rare.cache = LOG_CACHE_MISS;
+    arrive(paths, &cached, 100);
+    arrive(paths, &rare, 19);
+    paths_teach(paths, signs);
+    assert_int_equal(signs->learned_costly.count, 0);
+    arrive(paths, &rare, 1);
+    assert_int_equal(paths_teach(paths, signs), TRAFFIC_BIT(TRAFFIC_EXPENSIVE));
+    assert_int_equal(signs->learned_costly.count, 1);
+    assert_string_equal(signs->learned_costly.item[0].text, "/basket");
+    paths_close(paths);
+    traffic_close(signs);
+}
+
+static void the_slowest_paths_are_learned_first_and_no_more_than_fit(void **state)
+{
+    struct paths *paths = paths_open();
+    struct traffic_signs *signs = traffic_open();
+    char target[32];
+    struct log_record quick = record_of("GET", "/p/1", 200);
+    (void)state;
+    quick.duration_ns = 1000000;
+    arrive(paths, &quick, 5000);
+    for (int i = 0; i < TRAFFIC_LEARNED_MOST + 4; i++) {
+        snprintf(target, sizeof target, "/slow%c", 'a' + i);
+        struct log_record slow = record_of("GET", target, 200);
+        slow.duration_ns = (uint64_t)(i + 1) * 300000000;
+        arrive(paths, &slow, 30);
+    }
+    paths_teach(paths, signs);
+    assert_int_equal(signs->learned_costly.count, TRAFFIC_LEARNED_MOST);
+    assert_string_equal(signs->learned_costly.item[0].text, "/slowt");
+    paths_close(paths);
+    traffic_close(signs);
+}
+
 static void paths_beyond_the_most_are_counted_and_not_kept(void **state)
 {
     struct paths *paths = paths_open();
@@ -218,6 +260,8 @@ int main(void)
         cmocka_unit_test(a_page_is_also_what_its_name_says),
         cmocka_unit_test(a_path_is_cut_before_what_names_one_thing),
         cmocka_unit_test(slow_paths_and_secret_logins_are_learned),
+        cmocka_unit_test(paths_that_a_cache_rarely_answers_are_learned),
+        cmocka_unit_test(the_slowest_paths_are_learned_first_and_no_more_than_fit),
         cmocka_unit_test(paths_beyond_the_most_are_counted_and_not_kept),
         cmocka_unit_test(behind_a_private_address_the_client_is_the_last_public_one),
     };

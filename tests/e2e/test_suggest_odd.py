@@ -43,6 +43,8 @@ def test_an_empty_log_is_said_to_be_one(build, tmp_path):
     ("no failures", [people(20), [line(i * 50, f"10.0.0.{i % 7 + 1}", "POST /login HTTP/1.1") for i in range(30)]],
      {"page", "page-long", "static", "login", "login-from", "login-spray", "login-slow", "login-alarm"},
      "None of 30 login attempts was answered 400"),
+    ("doors", [people(20), [line(i * 50, "198.51.100.7", "POST /wp-login.php HTTP/1.1", 404) for i in range(30)]],
+     {"page", "page-long", "static"}, "30 POSTs went to paths of logins that are not there"),
 ])
 def test_what_a_log_cannot_tell_is_said(build, tmp_path, name, parts, limits, said):
     log = write(tmp_path / "log", *parts)
