@@ -11,6 +11,7 @@
 #define SLOTS (PATHS_MOST * 2)
 #define NAME_LONG 20     /* a part of a path as long as this is hardly a word */
 #define SURE_LEAST 20    /* requests, before a path is judged */
+#define CHANGES_LEAST 3  /* of the client, from one POST to the next */
 #define DENIED_LEAST 0.2 /* so much of the POSTs to a login is answered 401 or 403 */
 #define SLOW_TIMES 4.0   /* as slow as this against the median of all pages, and */
 #define SLOW_LEAST_S 0.2 /* in seconds */
@@ -67,13 +68,18 @@ struct drossel_text paths_beginning(struct drossel_text path, bool *is_whole)
     return path;
 }
 
-static struct path *find(struct paths *paths, struct drossel_text text, bool is_post)
+static uint64_t hash_of(const struct paths *paths, struct drossel_text text)
 {
     uint64_t hash;
     unsigned char out[crypto_shorthash_BYTES];
     crypto_shorthash(out, (const unsigned char *)text.data, text.size, paths->secret);
     memcpy(&hash, out, sizeof hash);
-    size_t at = (size_t)(hash + is_post) % SLOTS;
+    return hash;
+}
+
+static struct path *find(struct paths *paths, struct drossel_text text, bool is_post)
+{
+    size_t at = (size_t)(hash_of(paths, text) + is_post) % SLOTS;
     for (; paths->slot[at] != 0; at = (at + 1) % SLOTS) {
         struct path *path = &paths->path[paths->slot[at] - 1];
         if (path->size == text.size && path->is_post == is_post && memcmp(path->text, text.data, text.size) == 0)
@@ -103,6 +109,14 @@ static void note_cost(struct path *path, const struct log_record *record)
     path->misses += record->cache == LOG_CACHE_MISS;
 }
 
+/* Does it come from somebody else than the request before?  Whoever scans alone shall not make a path a login. */
+static void note_client(struct paths *paths, struct path *path, struct drossel_text client)
+{
+    uint64_t hash = hash_of(paths, client);
+    path->changes += path->requests > 0 && hash != path->client_hash;
+    path->client_hash = hash;
+}
+
 static void note(struct path *path, const struct log_record *record)
 {
     uint16_t status = record->status;
@@ -122,6 +136,8 @@ void paths_arrive(struct paths *paths, const struct log_record *record, struct d
     struct drossel_text text = is_post ? path : paths_beginning(path, &is_whole);
     struct path *found = text.size <= PATH_BYTES_MOST ? find(paths, text, is_post) : NULL;
     if (found != NULL) {
+        if (is_post)
+            note_client(paths, found, record->client);
         note(found, record);
         found->is_login = is_login;
     } else
@@ -155,7 +171,7 @@ static bool is_rarely_cached(const struct paths *paths, const struct path *path)
 
 static bool is_secret_login(const struct path *path)
 {
-    return path->is_post && !path->is_login && path->requests >= SURE_LEAST &&
+    return path->is_post && !path->is_login && path->requests >= SURE_LEAST && path->changes >= CHANGES_LEAST &&
            (double)path->denied >= DENIED_LEAST * (double)path->requests;
 }
 
@@ -165,7 +181,7 @@ static bool is_plain(const struct path *path)
     if (strstr(path->text, "//") != NULL || strstr(path->text, "/.") != NULL || strchr(path->text, '%') != NULL)
         return false;
     for (uint32_t i = 0; i < path->size; i++)
-        if (path->text[i] <= ' ' || path->text[i] > '~' || path->text[i] == '"' || path->text[i] == '\\')
+        if (!isalnum((unsigned char)path->text[i]) && memchr("/-_.~+:@,=", path->text[i], 10) == NULL)
             return false;
     return true;
 }

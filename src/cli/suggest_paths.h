@@ -23,6 +23,8 @@ struct path {
     uint64_t denied;           /* answered 401 or 403 */
     uint64_t failed;           /* as traffic_is_failure */
     uint64_t missed;           /* answered 404, 405 or 410 */
+    uint64_t client_hash;      /* of the last POST, and how often it was another than before */
+    uint64_t changes;
     uint64_t timed;            /* with a duration */
     double seconds;            /* their sum */
     uint64_t speed[PATH_SPEEDS];

@@ -150,15 +150,21 @@ static void slow_paths_and_secret_logins_are_learned(void **state)
     slow.duration_ns = 1900000000;
     arrive(paths, &quick, 500);
     arrive(paths, &slow, 30);
-    arrive(paths, &some, 30);
-    arrive(paths, &hostile, 30);
+    struct log_record lonely = record_of("POST", "/scanned", 401);
+    static const char *const client[] = { "192.0.2.1", "192.0.2.2" };
+    arrive(paths, &lonely, 30);
+    for (int i = 0; i < 30; i++) {
+        some.client = hostile.client = text_of(client[i % 2]);
+        arrive(paths, &some, 1);
+        arrive(paths, &hostile, 1);
+    }
     some.status = 200;
     arrive(paths, &some, 60);
     unsigned kinds = paths_teach(paths, signs);
     assert_int_equal(kinds, TRAFFIC_BIT(TRAFFIC_EXPENSIVE) | TRAFFIC_BIT(TRAFFIC_LOGIN) | TRAFFIC_BIT(TRAFFIC_FAILURE));
     assert_int_equal(signs->learned_costly.count, 1);
     assert_string_equal(signs->learned_costly.item[0].text, "/stock/list");
-    assert_int_equal(signs->learned_login.count, 1); /* what cannot stand in a policy is none */
+    assert_int_equal(signs->learned_login.count, 1); /* none that cannot stand in a policy, or is of one client */
     assert_string_equal(signs->learned_login.item[0].text, "/verify-pin");
     assert_true((traffic_of(signs, &slow, traffic_path_of(&slow)) & TRAFFIC_BIT(TRAFFIC_EXPENSIVE)) != 0);
     assert_true((traffic_of(signs, &some, traffic_path_of(&some)) & TRAFFIC_BIT(TRAFFIC_LOGIN)) != 0);
