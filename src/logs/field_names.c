@@ -19,6 +19,8 @@ static const struct log_name common[] = {
     { "timestamp", FIELD_TIME, 5, 0, 0 },
     { "time", FIELD_TIME, 5, 0, 0 },
     { "starttime", FIELD_TIME, 5, 0, 0 },
+    { "startedat", FIELD_TIME, 5, 0, 0 },
+    { "reqtimesec", FIELD_TIME, 6, 0, 0 },
     { "datetime", FIELD_TIME, 5, 0, 0 },
     { "requesttimestamp", FIELD_TIME, 5, 0, 0 },
     { "requesttimeepoch", FIELD_TIME, 5, 0, 0 },
@@ -50,6 +52,7 @@ static const struct log_name common[] = {
     { "clienthost", FIELD_CLIENT, 6, 0, 0 },
     { "sourceip", FIELD_CLIENT, 6, 0, 0 },
     { "srcip", FIELD_CLIENT, 6, 0, 0 },
+    { "cliip", FIELD_CLIENT, 6, 0, 0 },
     { "client.address", FIELD_CLIENT, 6, 0, 0 },
     { "client", FIELD_CLIENT, 6, 0, 0 },
     { "clientaddr", FIELD_CLIENT, 5, 0, 0 },
@@ -73,6 +76,7 @@ static const struct log_name common[] = {
     { "authuser", FIELD_USER, 6, 0, 0 },
     { "user", FIELD_USER, 5, 0, 0 },
     { "username", FIELD_USER, 5, 0, 0 },
+    { "cauthid", FIELD_USER, 5, 0, 0 },
     { "userid", FIELD_USER, 4, 0, 0 },
 
     { "requestline", FIELD_REQUEST, 8, 0, 0 },
@@ -89,6 +93,7 @@ static const struct log_name common[] = {
     { "http.method", FIELD_METHOD, 7, 0, 0 },
     { "httpmethod", FIELD_METHOD, 6, 0, 0 },
     { "verb", FIELD_METHOD, 5, 0, 0 },
+    { "reqmethod", FIELD_METHOD, 5, 0, 0 },
 
     { "requesturi", FIELD_TARGET, 9, 0, 0 },
     { "request.uri", FIELD_TARGET, 9, 0, 0 },
@@ -117,6 +122,7 @@ static const struct log_name common[] = {
     { "clientrequestpath", FIELD_TARGET, 5, 0, 0 },
     { "path", FIELD_TARGET, 5, 0, 0 },
     { "resourcepath", FIELD_TARGET, 5, 0, 0 },
+    { "reqpath", FIELD_TARGET, 5, 0, 0 },
     { "uripath", FIELD_TARGET, 5, 0, 0 },
     { "documenturi", FIELD_TARGET, 4, 0, 0 },
 
@@ -126,6 +132,7 @@ static const struct log_name common[] = {
     { "url.query", FIELD_QUERY, 6, 0, 0 },
     { "request.querystring", FIELD_QUERY, 6, 0, 0 },
     { "requestquery", FIELD_QUERY, 5, 0, 0 },
+    { "querystr", FIELD_QUERY, 5, 0, 0 },
     { "query", FIELD_QUERY, 4, 0, 0 },
 
     { "requestprotocol", FIELD_PROTOCOL, 8, 0, 0 },
@@ -171,6 +178,9 @@ static const struct log_name common[] = {
     { "responsesize", FIELD_BYTES, 6, 0, 0 },
     { "responselength", FIELD_BYTES, 6, 0, 0 },
     { "responsebytes", FIELD_BYTES, 6, 0, 0 },
+    { "responsebodysize", FIELD_BYTES, 6, 0, 0 },
+    { "response.size", FIELD_BYTES, 6, 0, 0 },
+    { "sentbytes", FIELD_BYTES, 6, 0, 0 },
     { "bytes", FIELD_BYTES, 5, 0, 0 },
 
     { "requesttime", FIELD_DURATION, 8, UNIT_S, 0 },
@@ -180,6 +190,7 @@ static const struct log_name common[] = {
     { "requesttimems", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "reqtime", FIELD_DURATION, 7, UNIT_S, 0 },
     { "durationns", FIELD_DURATION, 7, UNIT_NS, 0 },
+    { "latencies.request", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "durationus", FIELD_DURATION, 7, UNIT_US, 0 },
     { "durationms", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "durations", FIELD_DURATION, 7, UNIT_S, 0 },
@@ -204,6 +215,7 @@ static const struct log_name common[] = {
     { "cachestatus", FIELD_CACHE, 7, 0, 0 },
     { "proxycachestatus", FIELD_CACHE, 6, 0, 0 },
     { "xcache", FIELD_CACHE, 6, 0, 0 },
+    { "responsestate", FIELD_CACHE, 5, 0, 0 },
     { "cache", FIELD_CACHE, 6, 0, 0 },
     { "xedgeresponseresulttype", FIELD_CACHE, 3, 0, 0 },
 
@@ -228,6 +240,7 @@ static const struct log_name common[] = {
     { "servername", FIELD_HOST, 4, 0, 0 },
     { "requestaddr", FIELD_HOST, 4, 0, 0 },
     { "domain", FIELD_HOST, 4, 0, 0 },
+    { "reqhost", FIELD_HOST, 5, 0, 0 },
 
     { "httpuseragent", FIELD_AGENT, 8, 0, 0 },
     { "clientrequestuseragent", FIELD_AGENT, 8, 0, 0 },
@@ -245,6 +258,7 @@ static const struct log_name common[] = {
     { "http.request.referrer", FIELD_REFERER, 8, 0, 0 },
     { "requestreferer", FIELD_REFERER, 8, 0, 0 },
     { "csreferer", FIELD_REFERER, 8, 0, 0 },
+    { "csreferrer", FIELD_REFERER, 8, 0, 0 },
     { "referer", FIELD_REFERER, 7, 0, 0 },
     { "referrer", FIELD_REFERER, 7, 0, 0 },
 

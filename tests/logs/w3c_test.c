@@ -45,6 +45,9 @@ static void columns_that_nobody_named_are_the_usual_ones(void **state)
           "t=1700000000.000000000; client=192.0.2.1; method=GET; target=/a; status=200; ns=15000000; agent=UA" },
         { "2023-11-14 22:13:20 10.0.0.4 GET /a - 443 - 192.0.2.1 UA 404 0 0 15",
           "t=1700000000.000000000; client=192.0.2.1; method=GET; target=/a; status=404; ns=15000000; agent=UA" },
+        { "2023-11-14 22:13:20 W3SVC1 WEB 10.0.0.4 GET /a - 443 - 192.0.2.1 HTTP/1.1 UA - - a.example 200 0 0 77 5 15",
+          "t=1700000000.000000000; client=192.0.2.1; method=GET; target=/a; protocol=HTTP/1.1; status=200; bytes=77; "
+          "ns=15000000; host=a.example; agent=UA" },
         { "a b c", NULL },
     };
     static const struct told_case cloudfront[] = {
