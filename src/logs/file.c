@@ -13,13 +13,11 @@ static bool open_parser(struct log_file *file, enum file_parser which, char *err
     file->parser_epoch[which] = 0;
     if (file->format->open == NULL)
         return true;
-    error[0] = '\0';
-    file->parser[which] = file->format->open(file->format_text, error, error_size);
-    if (file->parser[which] != NULL)
-        return true;
-    if (error[0] == '\0')
-        snprintf(error, error_size, "%s: no memory for a parser", file->name);
-    return false;
+    char why[512] = "no memory for a parser";
+    file->parser[which] = file->format->open(file->format_text, why, sizeof why);
+    if (file->parser[which] == NULL)
+        snprintf(error, error_size, "%s: %s", file->name, why);
+    return file->parser[which] != NULL;
 }
 
 static void close_parser(struct log_file *file, enum file_parser which)
@@ -122,6 +120,8 @@ static enum log_line parse_either(struct log_file *file, enum file_parser which,
                                   struct log_scratch *scratch, struct log_record *record)
 {
     clear(record, scratch);
+    if (file->format->open != NULL && file->parser[which] == NULL) /* no memory for it, see restore */
+        return LOG_UNPARSED;
     enum log_line result = file->format->parse(file->parser[which], text, scratch, record);
     if (result != LOG_UNPARSED)
         return result;

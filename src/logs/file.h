@@ -39,6 +39,7 @@ struct log_file {
     uint64_t offset, line;              /* of the next line; lines from 1 */
     uint64_t epoch;
     bool in_group;                      /* the line before was a `#` line */
+    uint64_t previous_ns;               /* the time of the record before */
 };
 
 /* A line as it is met. */

@@ -127,23 +127,6 @@ void logs_close(struct logs *logs)
 
 /* ---- the second pass ---- */
 
-/* Enough for undoing the line's escapes and for joining its parts. */
-static bool make_room(struct logs *logs, size_t line_size)
-{
-    size_t size = line_size * 2 + 64;
-    if (size <= logs->scratch.cap)
-        return true;
-    char *data = realloc(logs->scratch.data, size + size / 2);
-    if (data == NULL) {
-        snprintf(logs->error, sizeof logs->error, "no memory for a line of %zu bytes", line_size);
-        logs->failed = true;
-        return false;
-    }
-    logs->scratch.data = data;
-    logs->scratch.cap = size + size / 2;
-    return true;
-}
-
 /* The file whose next block may hold the earliest time.  SIZE_MAX: all are read. */
 static size_t earliest_file(const struct logs *logs)
 {
@@ -246,7 +229,7 @@ static bool next_direct(struct logs *logs, struct log_record *record)
     struct log_file *file = &logs->file[logs->current];
     struct file_line line;
     while (file_next(file, logs->block_end, &line)) {
-        if (!make_room(logs, line.text.size))
+        if (!logs_make_room(logs, line.text.size))
             return false;
         enum log_line result = file_parse(file, FILE_EMIT, &line, &logs->scratch, record);
         record->file = (uint32_t)logs->current;
@@ -271,7 +254,7 @@ static void queue_block(struct logs *logs)
     struct log_record record;
     uint64_t t_ns;
     while (file_next(file, logs->block_end, &line)) {
-        if (!make_room(logs, line.text.size))
+        if (!logs_make_room(logs, line.text.size))
             return;
         if (file_time(file, &line, &logs->scratch, &t_ns)) {
             if (!push(logs, &line, t_ns))
@@ -297,7 +280,7 @@ static bool next_waiting(struct logs *logs, struct log_record *record, bool *wai
                               top->place & ((UINT64_C(1) << LOG_PLACE_LINE_BITS) - 1), top->epoch };
     if (!order_pop(logs->order))
         return fail_of_order(logs);
-    return make_room(logs, line.text.size) && take(logs, at, &line, record);
+    return logs_make_room(logs, line.text.size) && take(logs, at, &line, record);
 }
 
 static bool next_of_any(struct logs *logs, struct log_record *record)

@@ -2,6 +2,7 @@
 #include "logs/reading.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 void logs_progress(struct logs *logs, uint64_t bytes)
 {
@@ -14,6 +15,22 @@ void logs_progress(struct logs *logs, uint64_t bytes)
         logs->stopped = true;
 }
 
+bool logs_make_room(struct logs *logs, size_t line_size)
+{
+    size_t size = line_size * 2 + 64;
+    if (size <= logs->scratch.cap)
+        return true;
+    char *data = realloc(logs->scratch.data, size + size / 2);
+    if (data == NULL) {
+        snprintf(logs->error, sizeof logs->error, "no memory for a line of %zu bytes", line_size);
+        logs->failed = true;
+        return false;
+    }
+    logs->scratch.data = data;
+    logs->scratch.cap = size + size / 2;
+    return true;
+}
+
 void logs_check_cut(struct logs *logs, struct log_file *file)
 {
     if (source_is_cut(&file->source) && logs->error[0] == '\0')
@@ -22,28 +39,28 @@ void logs_check_cut(struct logs *logs, struct log_file *file)
                  file->name);
 }
 
-/* One block.  `previous` is the time of the record before it in the file. */
-static void survey_block(struct logs *logs, struct log_file *file, struct file_block *block, uint64_t *previous)
+static void survey_block(struct logs *logs, struct log_file *file, struct file_block *block)
 {
     uint64_t end = ((uint64_t)(block - file->block) + 1) * file->block_bytes, earliest = UINT64_MAX, t_ns, last = 0;
     struct file_line line;
     block->sorted = true;
     while (file_next(file, end, &line)) {
+        if (!logs_make_room(logs, line.text.size))
+            return;
         if (!file_time(file, &line, &logs->scratch, &t_ns))
             continue;
-        logs->facts.out_of_order += t_ns < *previous;
+        logs->facts.out_of_order += t_ns < file->previous_ns;
         block->sorted = block->sorted && t_ns >= last;
         earliest = t_ns < earliest ? t_ns : earliest;
-        *previous = last = t_ns;
+        file->previous_ns = last = t_ns;
     }
     block->earliest_ns = earliest;
 }
 
 static void survey_file(struct logs *logs, struct log_file *file)
 {
-    uint64_t previous = 0;
-    for (size_t i = 0; i < file->block_count && !logs->stopped; i++) {
-        survey_block(logs, file, &file->block[i], &previous);
+    for (size_t i = 0; i < file->block_count && !logs->stopped && !logs->failed; i++) {
+        survey_block(logs, file, &file->block[i]);
         logs_progress(logs, file->block_bytes);
         logs_check_cut(logs, file);
         source_release(&file->source, file->offset);
@@ -56,6 +73,6 @@ static void survey_file(struct logs *logs, struct log_file *file)
 
 void survey(struct logs *logs)
 {
-    for (size_t i = 0; i < logs->count && !logs->stopped; i++)
+    for (size_t i = 0; i < logs->count && !logs->stopped && !logs->failed; i++)
         survey_file(logs, &logs->file[i]);
 }

@@ -41,7 +41,10 @@ static uint64_t resolution_of(uint64_t t_ns)
 static void tally_record(struct logs *logs, struct log_record *record)
 {
     struct logs_facts *facts = &logs->facts;
-    if (logs->options.order == LOGS_AS_FILED) {
+    if (logs->options.order == LOGS_AS_FILED) { /* else the first pass has counted them */
+        struct log_file *file = &logs->file[record->file];
+        facts->out_of_order += record->t_ns < file->previous_ns;
+        file->previous_ns = record->t_ns;
         record->t_ns = record->t_ns > logs->latest_ns ? record->t_ns : logs->latest_ns;
         logs->latest_ns = record->t_ns;
     }
