@@ -3,6 +3,7 @@
  */
 #include "logs/fields.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -350,11 +351,20 @@ void log_names_clear(struct log_names *names)
     memset(names, 0, sizeof *names);
 }
 
-void log_names_init(struct log_names *names)
+static struct log_names shared;
+
+static void make_shared(void)
 {
-    log_names_clear(names);
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
-        log_names_add(names, common[i]);
+        log_names_add(&shared, common[i]);
+}
+
+/* Made once, as recognition asks for it with each line. */
+const struct log_names *log_names_common(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_shared);
+    return &shared;
 }
 
 void log_names_default(struct log_names *names, struct log_name name)

@@ -71,8 +71,8 @@ size_t log_name_fold(struct drossel_text name, char out[LOG_NAME_MOST]);
 
 /* No names. */
 void log_names_clear(struct log_names *names);
-/* The common names. */
-void log_names_init(struct log_names *names);
+/* The common names; copied by whoever adds to them. */
+const struct log_names *log_names_common(void);
 /* Another name, or another meaning of a known one.  `name` is folded, and outlives the table. */
 void log_names_add(struct log_names *names, struct log_name name);
 /* The same, unless the operator mapped it. */

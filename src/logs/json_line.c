@@ -90,7 +90,7 @@ struct json_reader *json_reader_open(const char *map, char *error, size_t error_
         snprintf(error, error_size, "no memory");
         return NULL;
     }
-    log_names_init(&reader->names);
+    reader->names = *log_names_common();
     if (!log_names_map(&reader->names, map, error, error_size)) {
         free(reader);
         return NULL;

@@ -193,7 +193,7 @@ static void *open_parser(const char *map, char *error, size_t error_size)
         snprintf(error, error_size, "no memory");
         return NULL;
     }
-    log_names_init(&w3c->names);
+    w3c->names = *log_names_common();
     if (!log_names_map(&w3c->names, map, error, error_size)) {
         free(w3c);
         return NULL;
