@@ -292,8 +292,6 @@ static const struct log_name mapped[] = {
     { "forwarded", FIELD_FORWARDED, 0, 0, 0 },
 };
 
-#define MAPPED_RANK 100
-
 size_t log_name_fold(struct drossel_text name, char out[LOG_NAME_MOST])
 {
     size_t size = 0;
@@ -370,7 +368,7 @@ const struct log_names *log_names_common(void)
 void log_names_default(struct log_names *names, struct log_name name)
 {
     const struct log_name *known = log_names_find(names, (struct drossel_text){ name.name, strlen(name.name) });
-    if (known == NULL || known->rank < MAPPED_RANK)
+    if (known == NULL || known->rank < LOG_RANK_CERTAIN)
         log_names_add(names, name);
 }
 
@@ -423,7 +421,7 @@ static bool add_mapping(struct log_names *names, struct drossel_text entry, size
     memcpy(kept, folded, size);
     kept[size] = '\0';
     *used += size + 1;
-    log_names_add(names, (struct log_name){ kept, field->field, MAPPED_RANK, (uint8_t)unit, 0 });
+    log_names_add(names, (struct log_name){ kept, field->field, LOG_RANK_CERTAIN, (uint8_t)unit, 0 });
     return true;
 }
 

@@ -115,12 +115,26 @@ struct drossel_text log_percent_decoded(struct log_scratch *scratch, struct dros
 
 /* ---- collecting ---- */
 
+/* A number too small for seconds since 1970 that is called a time may well be how long something took. */
+static bool is_short_number(struct drossel_text text)
+{
+    size_t digits = 0;
+    while (digits < text.size && is_digit(text.data[digits]))
+        digits++;
+    return digits < 9 && (digits == text.size || text.data[digits] == '.');
+}
+
 void log_values_set(struct log_values *values, const struct log_name *name, struct drossel_text value)
 {
-    if (log_text_absent(value) || values->rank[name->field] >= name->rank)
+    uint8_t rank = name->rank;
+    if (log_text_absent(value))
+        return;
+    if (name->field == FIELD_TIME && rank < LOG_RANK_CERTAIN && is_short_number(value))
+        rank = 1;
+    if (values->rank[name->field] >= rank)
         return;
     values->text[name->field] = value;
-    values->rank[name->field] = name->rank;
+    values->rank[name->field] = rank;
     if (name->field == FIELD_DURATION)
         values->unit = name->unit;
 }
@@ -136,7 +150,7 @@ static bool is_noise(struct drossel_text name)
 }
 
 /* What the client sent itself says more than any other name. */
-#define HEADER_RANK 90
+#define HEADER_RANK (LOG_RANK_CERTAIN - 1)
 /* The fields that FIELD_HOST and those after it are get the rest of the places. */
 #define HEADERS_LISTED (LOG_HEADERS_MOST - (FIELD_COUNT - FIELD_HOST))
 

@@ -10,6 +10,7 @@
 #include "logs/format.h"
 
 #define LOG_NAME_MOST 96  /* bytes of a folded name; a longer one is unknown */
+#define LOG_RANK_CERTAIN 100 /* of names that somebody said, and that are not guessed */
 #define LOG_NAMES_CAP 512 /* places in a table: a power of two, twice as many as names */
 
 enum log_field {

@@ -39,6 +39,9 @@ static void nginx_json_is_read_by_its_variables_names(void **state)
           "t=1700000000.000000000; client=192.0.2.1; status=400" },
         { "{\"time\":1700000000,\"remote_addr\":\"192.0.2.1\",\"request\":\"\\u0016\\u0003\\u0001\",\"status\":400}",
           "t=1700000000.000000000; client=192.0.2.1; status=400" },
+        /* a time that is none, but how long it took */
+        { "{\"time\":0.123,\"timestamp\":1700000000,\"ip\":\"192.0.2.1\",\"uri\":\"/\"}",
+          "t=1700000000.000000000; client=192.0.2.1; target=/" },
         /* in seconds, milli-, micro- and nanoseconds */
         { "{\"ts\":1700000000123,\"ip\":\"192.0.2.1\",\"uri\":\"/\"}",
           "t=1700000000.123000000; client=192.0.2.1; target=/" },
