@@ -35,6 +35,7 @@ static const struct log_name common[] = {
     { "edgeendtimestamp", FIELD_TIME, 3, 0, 0 },
     { "receivedat", FIELD_TIME, 2, 0, 0 },
     { "date", FIELD_DATE, 5, 0, 0 },
+    { "datelocal", FIELD_DATE, 4, 0, 0 },
 
     { "clientip", FIELD_CLIENT, 8, 0, 0 },
     { "client.ip", FIELD_CLIENT, 8, 0, 0 },
@@ -199,6 +200,7 @@ static const struct log_name common[] = {
     { "latencyms", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "responsetimems", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "timetaken", FIELD_DURATION, 7, UNIT_GUESS, 0 },
+    { "timetakenms", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "duration", FIELD_DURATION, 6, UNIT_GUESS, 0 },
     { "responsetime", FIELD_DURATION, 6, UNIT_GUESS, 0 },
     { "elapsed", FIELD_DURATION, 5, UNIT_GUESS, 0 },
@@ -269,6 +271,7 @@ static const struct log_name common[] = {
     { "xforwardedfor", FIELD_FORWARDED, 8, 0, 0 },
     { "forwardedfor", FIELD_FORWARDED, 7, 0, 0 },
     { "xff", FIELD_FORWARDED, 6, 0, 0 },
+    { "sxff", FIELD_FORWARDED, 6, 0, 0 },
     { "proxyaddxforwardedfor", FIELD_FORWARDED, 5, 0, 0 },
 
     { "httpcookie", FIELD_COOKIE, 8, 0, 0 },
