@@ -69,7 +69,7 @@ void file_rewind(struct log_file *file)
 struct drossel_text file_text(const struct log_file *file, uint64_t offset)
 {
     if (offset >= file->source.size) /* it was cut off */
-        return (struct drossel_text){ NULL, 0 };
+        return (struct drossel_text){ "", 0 };
     const char *start = file->source.data + offset;
     const char *stop = memchr(start, '\n', file->source.size - offset);
     size_t size = stop == NULL ? file->source.size - offset : (size_t)(stop - start);

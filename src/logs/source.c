@@ -35,6 +35,7 @@ static bool fail(const struct opening *opening, const char *what, const char *wh
 static bool map_file(const struct opening *opening, int fd, size_t size)
 {
     struct log_source *source = opening->source;
+    source->data = ""; /* for nothing, too, there is something to point at */
     if (size == 0)
         return true;
     void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
@@ -141,7 +142,7 @@ bool source_open(struct log_source *source, const char *path, const struct log_s
     bool standard = strcmp(path, "-") == 0;
     int fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     struct opening opening = { source, standard ? "standard input" : path, fd, spooling, error, error_size };
-    *source = (struct log_source){ .watch = -1 };
+    *source = (struct log_source){ .data = "", .watch = -1 };
     error[0] = '\0';
     bool good = open_any(&opening);
     if (fd >= 0)
@@ -152,15 +153,15 @@ bool source_open(struct log_source *source, const char *path, const struct log_s
 void source_close(struct log_source *source)
 {
     guard_unwatch(source->watch);
-    if (source->data != NULL)
+    if (source->mapped > 0)
         munmap((void *)(uintptr_t)source->data, source->mapped);
-    *source = (struct log_source){ .watch = -1 };
+    *source = (struct log_source){ .data = "", .watch = -1 };
 }
 
 void source_release(struct log_source *source, size_t offset)
 {
     size_t end = offset / RELEASE_STEP * RELEASE_STEP; /* a multiple of any page's size */
-    if (source->data == NULL || end <= source->released)
+    if (source->mapped == 0 || end <= source->released)
         return;
     madvise((void *)(uintptr_t)(source->data + source->released), end - source->released, MADV_DONTNEED);
     source->released = end;

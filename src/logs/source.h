@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct log_source {
-    const char *data;      /* the mapping; NULL for size 0 */
+    const char *data;      /* the mapping; never NULL */
     size_t size;           /* bytes */
     size_t released;       /* pages before here were given back to the system */
     size_t mapped;         /* bytes of the mapping */
