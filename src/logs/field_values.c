@@ -248,23 +248,23 @@ static void set_duration(const struct log_values *values, struct log_record *rec
         record->duration_ns = duration;
 }
 
-/* A list is the X-Forwarded-For field in the place of the client: the last one is who connected to the one that wrote it. */
+struct drossel_text log_first_client(struct drossel_text list)
+{
+    const char *comma = list.size > 0 ? memchr(list.data, ',', list.size) : NULL;
+    if (comma != NULL)
+        list.size = (size_t)(comma - list.data);
+    while (list.size > 0 && list.data[list.size - 1] == ' ')
+        list.size--;
+    return log_client_text(list);
+}
+
+/* A list is the X-Forwarded-For field in the place of the client. */
 static void set_client(struct log_values *values, struct log_record *record)
 {
     struct drossel_text client = values->text[FIELD_CLIENT], *forwarded = &values->text[FIELD_FORWARDED];
-    if (client.size == 0)
-        client = *forwarded;
-    else if (forwarded->size == 0 && has(client, ','))
+    if (client.size > 0 && forwarded->size == 0 && has(client, ','))
         *forwarded = client;
-    const char *comma = client.size > 0 ? memrchr(client.data, ',', client.size) : NULL;
-    if (comma != NULL)
-        client = (struct drossel_text){ comma + 1, (size_t)(client.data + client.size - comma - 1) };
-    while (client.size > 0 && client.data[0] == ' ') {
-        client.data++;
-        client.size--;
-    }
-    if (client.size > 0)
-        record->client = log_client_text(client);
+    record->client = log_first_client(client.size > 0 ? client : *forwarded);
 }
 
 static struct drossel_text joined_target(const struct log_values *values, struct log_scratch *scratch)
