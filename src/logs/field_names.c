@@ -35,6 +35,7 @@ static const struct log_name common[] = {
     { "edgeendtimestamp", FIELD_TIME, 3, 0, 0 },
     { "receivedat", FIELD_TIME, 2, 0, 0 },
     { "date", FIELD_DATE, 5, 0, 0 },
+    { "datelocal", FIELD_DATE, 4, 0, 0 },
 
     { "clientip", FIELD_CLIENT, 8, 0, 0 },
     { "client.ip", FIELD_CLIENT, 8, 0, 0 },
@@ -199,6 +200,7 @@ static const struct log_name common[] = {
     { "latencyms", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "responsetimems", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "timetaken", FIELD_DURATION, 7, UNIT_GUESS, 0 },
+    { "timetakenms", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "duration", FIELD_DURATION, 6, UNIT_GUESS, 0 },
     { "responsetime", FIELD_DURATION, 6, UNIT_GUESS, 0 },
     { "elapsed", FIELD_DURATION, 5, UNIT_GUESS, 0 },
@@ -269,6 +271,7 @@ static const struct log_name common[] = {
     { "xforwardedfor", FIELD_FORWARDED, 8, 0, 0 },
     { "forwardedfor", FIELD_FORWARDED, 7, 0, 0 },
     { "xff", FIELD_FORWARDED, 6, 0, 0 },
+    { "sxff", FIELD_FORWARDED, 6, 0, 0 },
     { "proxyaddxforwardedfor", FIELD_FORWARDED, 5, 0, 0 },
 
     { "httpcookie", FIELD_COOKIE, 8, 0, 0 },
@@ -291,8 +294,6 @@ static const struct log_name mapped[] = {
     { "referer", FIELD_REFERER, 0, 0, 0 },     { "cookie", FIELD_COOKIE, 0, 0, 0 },
     { "forwarded", FIELD_FORWARDED, 0, 0, 0 },
 };
-
-#define MAPPED_RANK 100
 
 size_t log_name_fold(struct drossel_text name, char out[LOG_NAME_MOST])
 {
@@ -370,7 +371,7 @@ const struct log_names *log_names_common(void)
 void log_names_default(struct log_names *names, struct log_name name)
 {
     const struct log_name *known = log_names_find(names, (struct drossel_text){ name.name, strlen(name.name) });
-    if (known == NULL || known->rank < MAPPED_RANK)
+    if (known == NULL || known->rank < LOG_RANK_CERTAIN)
         log_names_add(names, name);
 }
 
@@ -423,7 +424,7 @@ static bool add_mapping(struct log_names *names, struct drossel_text entry, size
     memcpy(kept, folded, size);
     kept[size] = '\0';
     *used += size + 1;
-    log_names_add(names, (struct log_name){ kept, field->field, MAPPED_RANK, (uint8_t)unit, 0 });
+    log_names_add(names, (struct log_name){ kept, field->field, LOG_RANK_CERTAIN, (uint8_t)unit, 0 });
     return true;
 }
 

@@ -161,6 +161,16 @@ static void take(const struct w3c *w3c, const struct column *column, struct dros
         log_values_set(values, &column->name, value);
 }
 
+/* Some write the host before the path, without a scheme: a.example/page. */
+static void cut_host(struct log_record *record)
+{
+    struct drossel_text target = record->target;
+    bool whole = target.size > 0 && (target.data[0] == '/' || target.data[0] == '*' || target.data[0] == '?');
+    const char *slash = target.size > 0 && !whole ? memchr(target.data, '/', target.size) : NULL;
+    if (slash != NULL && memchr(target.data, '.', (size_t)(slash - target.data)) != NULL)
+        record->target = (struct drossel_text){ slash, (size_t)(target.data + target.size - slash) };
+}
+
 /* There is no quicker way to the time: which columns it stands in is told by the lines before. */
 static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch,
                            struct log_record *record)
@@ -183,7 +193,9 @@ static enum log_line parse(void *parser, struct drossel_text line, struct log_sc
         take(w3c, &w3c->column[i], columns.text[i], scratch, &values);
     if (values.text[FIELD_DATE].size == 0 && w3c->date[0] != '\0')
         values.text[FIELD_DATE] = (struct drossel_text){ w3c->date, strlen(w3c->date) };
-    return log_values_record(&values, scratch, record);
+    enum log_line result = log_values_record(&values, scratch, record);
+    cut_host(record);
+    return result;
 }
 
 static void *open_parser(const char *map, char *error, size_t error_size)

@@ -77,7 +77,7 @@ static void envoys_text_is_read_with_istios_columns_or_without(void **state)
           "host=a.example; agent=curl/8; forwarded=[2001:db8::1]" },
         { "[2026-01-24T01:34:36.743Z] \"GET / HTTP/2\" 503 UF,URX 0 91 5 - \"203.0.113.9, 10.0.0.1\" \"UA\" \"id\" "
           "\"a.example\" \"-\"",
-          "t=1769218476.743000000; client=10.0.0.1; method=GET; target=/; protocol=HTTP/2; status=503; bytes=91; "
+          "t=1769218476.743000000; client=203.0.113.9; method=GET; target=/; protocol=HTTP/2; status=503; bytes=91; "
           "ns=5000000; "
           "host=a.example; agent=UA; forwarded=203.0.113.9, 10.0.0.1" },
         { "[2026-01-24T01:34:36.743Z] \"GET / HTTP/1.1\" 200 - via_upstream - \"-\" 0 7 3 2 \"-\" \"UA\" \"id\" "
