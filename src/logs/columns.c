@@ -3,11 +3,13 @@
 
 #include <string.h>
 
-/* Where the quote that opened before `at` is closed: by one before a blank or the end.  NULL: nowhere. */
-static const char *closing_quote(const char *at, const char *end)
+/* Where the quote that opened before `at` is closed: by one before a blank or the end.  Quotes inside are \\", or where lines are
+ * plain, "".  NULL: nowhere. */
+static const char *closing_quote(const char *at, const char *end, bool plain)
 {
     for (; at < end; at++) {
-        if (*at == '\\')
+        bool escapes = *at == '\\' || (plain && *at == '"' && end - at > 1 && at[1] == '"');
+        if (escapes)
             at++;
         else if (*at == '"' && (at + 1 == end || at[1] == ' '))
             return at;
@@ -16,10 +18,10 @@ static const char *closing_quote(const char *at, const char *end)
 }
 
 /* `[2001:db8::1]:443` is no column in brackets. */
-static const char *closing(const char *at, const char *end)
+static const char *closing(const char *at, const char *end, bool plain)
 {
     if (*at == '"')
-        return closing_quote(at + 1, end);
+        return closing_quote(at + 1, end, plain);
     const char *bracket = memchr(at, ']', (size_t)(end - at));
     return bracket != NULL && (bracket + 1 == end || bracket[1] == ' ') ? bracket : NULL;
 }
@@ -46,7 +48,7 @@ void log_columns_split(struct drossel_text line, enum log_separator separator, s
     while (at < end && columns->count < LOG_COLUMNS_MOST) {
         bool quoted = *at == '"' && separator != COLUMNS_TABBED;
         bool opened = (quoted && closes) || (*at == '[' && separator == COLUMNS_QUOTED);
-        const char *stop = opened ? closing(at, end) : NULL;
+        const char *stop = opened ? closing(at, end, separator == COLUMNS_PLAIN) : NULL;
         if (stop != NULL) {
             add(columns, at + 1, stop, *at);
             stop++;

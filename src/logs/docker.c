@@ -78,13 +78,18 @@ static enum log_line parse(void *parser, struct drossel_text line, struct log_sc
 {
     struct docker *docker = parser;
     struct drossel_text inside = unwrapped(docker, line);
-    return mixed_parse(&docker->mixed, &log_format_docker, inside, scratch, record);
+    enum log_line result = mixed_parse(&docker->mixed, &log_format_docker, inside, scratch, record);
+    if (result != LOG_UNPARSED)
+        return result;
+    return mixed_parse(&docker->mixed, &log_format_docker, log_line_body(inside), scratch, record);
 }
 
 static bool find_time(void *parser, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns)
 {
     struct docker *docker = parser;
-    return mixed_time(&docker->mixed, &log_format_docker, unwrapped(docker, line), t_ns, resolution_ns);
+    struct drossel_text inside = unwrapped(docker, line);
+    return mixed_time(&docker->mixed, &log_format_docker, inside, t_ns, resolution_ns) ||
+           mixed_time(&docker->mixed, &log_format_docker, log_line_body(inside), t_ns, resolution_ns);
 }
 
 static void *open_docker(const char *map, char *error, size_t error_size)
@@ -111,7 +116,9 @@ static int recognise(struct drossel_text line)
     struct json_scalar scalar;
     if (!find_wrapped(line, &scalar) || scalar.value.size > sizeof glance)
         return 0;
-    return mixed_knows(&log_format_docker, without_end(json_scan_text(&scalar, &room))) ? SURE : 0;
+    struct drossel_text inside = without_end(json_scan_text(&scalar, &room));
+    bool known = mixed_knows(&log_format_docker, inside) || mixed_knows(&log_format_docker, log_line_body(inside));
+    return known ? SURE : 0;
 }
 
 const struct log_format log_format_docker = {

@@ -26,19 +26,15 @@ static size_t sizes_at(const struct log_columns *columns)
     return 0;
 }
 
-/* The last address of X-Forwarded-For, as Envoy appends the one that connected to it; Istio's lines have that in a column. */
+/* Istio's lines have the one that connected in a column of its own, which counts where X-Forwarded-For is empty. */
 static void set_client(const struct log_columns *columns, size_t forwarded_at, struct log_record *record)
 {
-    struct drossel_text forwarded = log_column(columns, forwarded_at), client = forwarded;
+    struct drossel_text forwarded = log_column(columns, forwarded_at);
     log_record_header(record, HEADER("X-Forwarded-For"), forwarded);
-    const char *comma = forwarded.size > 0 ? memrchr(forwarded.data, ',', forwarded.size) : NULL;
-    if (comma != NULL)
-        client = (struct drossel_text){ comma + 1, (size_t)(forwarded.data + forwarded.size - comma - 1) };
-    while (client.size > 0 && client.data[0] == ' ')
-        client = (struct drossel_text){ client.data + 1, client.size - 1 };
-    if (client.size == 0)
-        client = log_column(columns, forwarded_at + 8);
-    record->client = log_client_text(client);
+    if (forwarded.size > 0)
+        record->client = log_first_client(forwarded);
+    else
+        record->client = log_client_text(log_column(columns, forwarded_at + 8));
 }
 
 static bool read_line(struct drossel_text line, struct log_scratch *scratch, struct log_record *record,

@@ -14,9 +14,10 @@
 #define NUMBER_BYTES 40
 
 static const struct log_name own[] = {
-    { "t", FIELD_TIME, 8, 0, 0 },        { "address", FIELD_CLIENT, 8, 0, 0 }, { "peer", FIELD_CLIENT, 4, 0, 0 },
-    { "method", FIELD_METHOD, 8, 0, 0 }, { "path", FIELD_TARGET, 8, 0, 0 },    { "host", FIELD_HOST, 91, 0, 0 },
-    { "account", FIELD_USER, 8, 0, 0 },  { "status", FIELD_STATUS, 8, 0, 0 },
+    { "t", FIELD_TIME, LOG_RANK_CERTAIN, 0, 0 }, { "address", FIELD_CLIENT, 8, 0, 0 },
+    { "peer", FIELD_CLIENT, 4, 0, 0 },           { "method", FIELD_METHOD, 8, 0, 0 },
+    { "path", FIELD_TARGET, 8, 0, 0 },           { "host", FIELD_HOST, LOG_RANK_CERTAIN, 0, 0 },
+    { "account", FIELD_USER, 8, 0, 0 },          { "status", FIELD_STATUS, 8, 0, 0 },
 };
 
 /* 1.7e9 is 1700000000: rare, and written out for whoever reads stamps digit by digit.  False if it is no time. */
@@ -41,7 +42,7 @@ static enum log_line read_values(struct json_reader *reader, struct drossel_text
                                  struct log_record *record, struct log_values *values)
 {
     char number[NUMBER_BYTES];
-    if (!json_line_read(&reader->names, line, scratch, values) || values->rank[FIELD_TIME] < 8 ||
+    if (!json_line_read(&reader->names, line, scratch, values) || values->rank[FIELD_TIME] < LOG_RANK_CERTAIN ||
         values->text[FIELD_CLIENT].size == 0 || !write_out(&values->text[FIELD_TIME], number))
         return LOG_UNPARSED;
     if (values->text[FIELD_TARGET].size == 0)

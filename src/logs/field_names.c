@@ -3,6 +3,7 @@
  */
 #include "logs/fields.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@ static const struct log_name common[] = {
     { "timestamp", FIELD_TIME, 5, 0, 0 },
     { "time", FIELD_TIME, 5, 0, 0 },
     { "starttime", FIELD_TIME, 5, 0, 0 },
+    { "startedat", FIELD_TIME, 5, 0, 0 },
+    { "reqtimesec", FIELD_TIME, 6, 0, 0 },
     { "datetime", FIELD_TIME, 5, 0, 0 },
     { "requesttimestamp", FIELD_TIME, 5, 0, 0 },
     { "requesttimeepoch", FIELD_TIME, 5, 0, 0 },
@@ -32,6 +35,7 @@ static const struct log_name common[] = {
     { "edgeendtimestamp", FIELD_TIME, 3, 0, 0 },
     { "receivedat", FIELD_TIME, 2, 0, 0 },
     { "date", FIELD_DATE, 5, 0, 0 },
+    { "datelocal", FIELD_DATE, 4, 0, 0 },
 
     { "clientip", FIELD_CLIENT, 8, 0, 0 },
     { "client.ip", FIELD_CLIENT, 8, 0, 0 },
@@ -50,6 +54,7 @@ static const struct log_name common[] = {
     { "clienthost", FIELD_CLIENT, 6, 0, 0 },
     { "sourceip", FIELD_CLIENT, 6, 0, 0 },
     { "srcip", FIELD_CLIENT, 6, 0, 0 },
+    { "cliip", FIELD_CLIENT, 6, 0, 0 },
     { "client.address", FIELD_CLIENT, 6, 0, 0 },
     { "client", FIELD_CLIENT, 6, 0, 0 },
     { "clientaddr", FIELD_CLIENT, 5, 0, 0 },
@@ -73,6 +78,7 @@ static const struct log_name common[] = {
     { "authuser", FIELD_USER, 6, 0, 0 },
     { "user", FIELD_USER, 5, 0, 0 },
     { "username", FIELD_USER, 5, 0, 0 },
+    { "cauthid", FIELD_USER, 5, 0, 0 },
     { "userid", FIELD_USER, 4, 0, 0 },
 
     { "requestline", FIELD_REQUEST, 8, 0, 0 },
@@ -89,6 +95,7 @@ static const struct log_name common[] = {
     { "http.method", FIELD_METHOD, 7, 0, 0 },
     { "httpmethod", FIELD_METHOD, 6, 0, 0 },
     { "verb", FIELD_METHOD, 5, 0, 0 },
+    { "reqmethod", FIELD_METHOD, 5, 0, 0 },
 
     { "requesturi", FIELD_TARGET, 9, 0, 0 },
     { "request.uri", FIELD_TARGET, 9, 0, 0 },
@@ -117,6 +124,7 @@ static const struct log_name common[] = {
     { "clientrequestpath", FIELD_TARGET, 5, 0, 0 },
     { "path", FIELD_TARGET, 5, 0, 0 },
     { "resourcepath", FIELD_TARGET, 5, 0, 0 },
+    { "reqpath", FIELD_TARGET, 5, 0, 0 },
     { "uripath", FIELD_TARGET, 5, 0, 0 },
     { "documenturi", FIELD_TARGET, 4, 0, 0 },
 
@@ -126,6 +134,7 @@ static const struct log_name common[] = {
     { "url.query", FIELD_QUERY, 6, 0, 0 },
     { "request.querystring", FIELD_QUERY, 6, 0, 0 },
     { "requestquery", FIELD_QUERY, 5, 0, 0 },
+    { "querystr", FIELD_QUERY, 5, 0, 0 },
     { "query", FIELD_QUERY, 4, 0, 0 },
 
     { "requestprotocol", FIELD_PROTOCOL, 8, 0, 0 },
@@ -171,6 +180,9 @@ static const struct log_name common[] = {
     { "responsesize", FIELD_BYTES, 6, 0, 0 },
     { "responselength", FIELD_BYTES, 6, 0, 0 },
     { "responsebytes", FIELD_BYTES, 6, 0, 0 },
+    { "responsebodysize", FIELD_BYTES, 6, 0, 0 },
+    { "response.size", FIELD_BYTES, 6, 0, 0 },
+    { "sentbytes", FIELD_BYTES, 6, 0, 0 },
     { "bytes", FIELD_BYTES, 5, 0, 0 },
 
     { "requesttime", FIELD_DURATION, 8, UNIT_S, 0 },
@@ -180,6 +192,7 @@ static const struct log_name common[] = {
     { "requesttimems", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "reqtime", FIELD_DURATION, 7, UNIT_S, 0 },
     { "durationns", FIELD_DURATION, 7, UNIT_NS, 0 },
+    { "latencies.request", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "durationus", FIELD_DURATION, 7, UNIT_US, 0 },
     { "durationms", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "durations", FIELD_DURATION, 7, UNIT_S, 0 },
@@ -187,6 +200,7 @@ static const struct log_name common[] = {
     { "latencyms", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "responsetimems", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "timetaken", FIELD_DURATION, 7, UNIT_GUESS, 0 },
+    { "timetakenms", FIELD_DURATION, 7, UNIT_MS, 0 },
     { "duration", FIELD_DURATION, 6, UNIT_GUESS, 0 },
     { "responsetime", FIELD_DURATION, 6, UNIT_GUESS, 0 },
     { "elapsed", FIELD_DURATION, 5, UNIT_GUESS, 0 },
@@ -204,6 +218,7 @@ static const struct log_name common[] = {
     { "cachestatus", FIELD_CACHE, 7, 0, 0 },
     { "proxycachestatus", FIELD_CACHE, 6, 0, 0 },
     { "xcache", FIELD_CACHE, 6, 0, 0 },
+    { "responsestate", FIELD_CACHE, 5, 0, 0 },
     { "cache", FIELD_CACHE, 6, 0, 0 },
     { "xedgeresponseresulttype", FIELD_CACHE, 3, 0, 0 },
 
@@ -228,6 +243,7 @@ static const struct log_name common[] = {
     { "servername", FIELD_HOST, 4, 0, 0 },
     { "requestaddr", FIELD_HOST, 4, 0, 0 },
     { "domain", FIELD_HOST, 4, 0, 0 },
+    { "reqhost", FIELD_HOST, 5, 0, 0 },
 
     { "httpuseragent", FIELD_AGENT, 8, 0, 0 },
     { "clientrequestuseragent", FIELD_AGENT, 8, 0, 0 },
@@ -245,6 +261,7 @@ static const struct log_name common[] = {
     { "http.request.referrer", FIELD_REFERER, 8, 0, 0 },
     { "requestreferer", FIELD_REFERER, 8, 0, 0 },
     { "csreferer", FIELD_REFERER, 8, 0, 0 },
+    { "csreferrer", FIELD_REFERER, 8, 0, 0 },
     { "referer", FIELD_REFERER, 7, 0, 0 },
     { "referrer", FIELD_REFERER, 7, 0, 0 },
 
@@ -254,6 +271,7 @@ static const struct log_name common[] = {
     { "xforwardedfor", FIELD_FORWARDED, 8, 0, 0 },
     { "forwardedfor", FIELD_FORWARDED, 7, 0, 0 },
     { "xff", FIELD_FORWARDED, 6, 0, 0 },
+    { "sxff", FIELD_FORWARDED, 6, 0, 0 },
     { "proxyaddxforwardedfor", FIELD_FORWARDED, 5, 0, 0 },
 
     { "httpcookie", FIELD_COOKIE, 8, 0, 0 },
@@ -276,8 +294,6 @@ static const struct log_name mapped[] = {
     { "referer", FIELD_REFERER, 0, 0, 0 },     { "cookie", FIELD_COOKIE, 0, 0, 0 },
     { "forwarded", FIELD_FORWARDED, 0, 0, 0 },
 };
-
-#define MAPPED_RANK 100
 
 size_t log_name_fold(struct drossel_text name, char out[LOG_NAME_MOST])
 {
@@ -336,17 +352,26 @@ void log_names_clear(struct log_names *names)
     memset(names, 0, sizeof *names);
 }
 
-void log_names_init(struct log_names *names)
+static struct log_names shared;
+
+static void make_shared(void)
 {
-    log_names_clear(names);
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
-        log_names_add(names, common[i]);
+        log_names_add(&shared, common[i]);
+}
+
+/* Made once, as recognition asks for it with each line. */
+const struct log_names *log_names_common(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_shared);
+    return &shared;
 }
 
 void log_names_default(struct log_names *names, struct log_name name)
 {
     const struct log_name *known = log_names_find(names, (struct drossel_text){ name.name, strlen(name.name) });
-    if (known == NULL || known->rank < MAPPED_RANK)
+    if (known == NULL || known->rank < LOG_RANK_CERTAIN)
         log_names_add(names, name);
 }
 
@@ -399,7 +424,7 @@ static bool add_mapping(struct log_names *names, struct drossel_text entry, size
     memcpy(kept, folded, size);
     kept[size] = '\0';
     *used += size + 1;
-    log_names_add(names, (struct log_name){ kept, field->field, MAPPED_RANK, (uint8_t)unit, 0 });
+    log_names_add(names, (struct log_name){ kept, field->field, LOG_RANK_CERTAIN, (uint8_t)unit, 0 });
     return true;
 }
 

@@ -115,12 +115,26 @@ struct drossel_text log_percent_decoded(struct log_scratch *scratch, struct dros
 
 /* ---- collecting ---- */
 
+/* A number too small for seconds since 1970 that is called a time may well be how long something took. */
+static bool is_short_number(struct drossel_text text)
+{
+    size_t digits = 0;
+    while (digits < text.size && is_digit(text.data[digits]))
+        digits++;
+    return digits < 9 && (digits == text.size || text.data[digits] == '.');
+}
+
 void log_values_set(struct log_values *values, const struct log_name *name, struct drossel_text value)
 {
-    if (log_text_absent(value) || values->rank[name->field] >= name->rank)
+    uint8_t rank = name->rank;
+    if (log_text_absent(value))
+        return;
+    if (name->field == FIELD_TIME && rank < LOG_RANK_CERTAIN && is_short_number(value))
+        rank = 1;
+    if (values->rank[name->field] >= rank)
         return;
     values->text[name->field] = value;
-    values->rank[name->field] = name->rank;
+    values->rank[name->field] = rank;
     if (name->field == FIELD_DURATION)
         values->unit = name->unit;
 }
@@ -136,7 +150,7 @@ static bool is_noise(struct drossel_text name)
 }
 
 /* What the client sent itself says more than any other name. */
-#define HEADER_RANK 90
+#define HEADER_RANK (LOG_RANK_CERTAIN - 1)
 /* The fields that FIELD_HOST and those after it are get the rest of the places. */
 #define HEADERS_LISTED (LOG_HEADERS_MOST - (FIELD_COUNT - FIELD_HOST))
 
@@ -234,23 +248,23 @@ static void set_duration(const struct log_values *values, struct log_record *rec
         record->duration_ns = duration;
 }
 
-/* A list is the X-Forwarded-For field in the place of the client: the last one is who connected to the one that wrote it. */
+struct drossel_text log_first_client(struct drossel_text list)
+{
+    const char *comma = list.size > 0 ? memchr(list.data, ',', list.size) : NULL;
+    if (comma != NULL)
+        list.size = (size_t)(comma - list.data);
+    while (list.size > 0 && list.data[list.size - 1] == ' ')
+        list.size--;
+    return log_client_text(list);
+}
+
+/* A list is the X-Forwarded-For field in the place of the client. */
 static void set_client(struct log_values *values, struct log_record *record)
 {
     struct drossel_text client = values->text[FIELD_CLIENT], *forwarded = &values->text[FIELD_FORWARDED];
-    if (client.size == 0)
-        client = *forwarded;
-    else if (forwarded->size == 0 && has(client, ','))
+    if (client.size > 0 && forwarded->size == 0 && has(client, ','))
         *forwarded = client;
-    const char *comma = client.size > 0 ? memrchr(client.data, ',', client.size) : NULL;
-    if (comma != NULL)
-        client = (struct drossel_text){ comma + 1, (size_t)(client.data + client.size - comma - 1) };
-    while (client.size > 0 && client.data[0] == ' ') {
-        client.data++;
-        client.size--;
-    }
-    if (client.size > 0)
-        record->client = log_client_text(client);
+    record->client = log_first_client(client.size > 0 ? client : *forwarded);
 }
 
 static struct drossel_text joined_target(const struct log_values *values, struct log_scratch *scratch)

@@ -10,6 +10,7 @@
 #include "logs/format.h"
 
 #define LOG_NAME_MOST 96  /* bytes of a folded name; a longer one is unknown */
+#define LOG_RANK_CERTAIN 100 /* of names that somebody said, and that are not guessed */
 #define LOG_NAMES_CAP 512 /* places in a table: a power of two, twice as many as names */
 
 enum log_field {
@@ -71,8 +72,8 @@ size_t log_name_fold(struct drossel_text name, char out[LOG_NAME_MOST]);
 
 /* No names. */
 void log_names_clear(struct log_names *names);
-/* The common names. */
-void log_names_init(struct log_names *names);
+/* The common names; copied by whoever adds to them. */
+const struct log_names *log_names_common(void);
 /* Another name, or another meaning of a known one.  `name` is folded, and outlives the table. */
 void log_names_add(struct log_names *names, struct log_name name);
 /* The same, unless the operator mapped it. */
@@ -99,6 +100,8 @@ bool log_any_stamp(struct drossel_text text, struct log_stamp *stamp);
 uint16_t log_status(struct drossel_text text);
 /* Digits, saturated; 0 if there are none. */
 uint64_t log_count(struct drossel_text text);
+/* Where only X-Forwarded-For is logged: the first of the list, which is whom the proxies speak for. */
+struct drossel_text log_first_client(struct drossel_text list);
 /* `https://shop.example:443/a?b` is `/a?b` at that host; anything else stays. */
 struct drossel_text log_target(struct drossel_text written, struct drossel_text *host);
 /* Room in the scratch; NULL if there is none. */

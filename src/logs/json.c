@@ -38,14 +38,12 @@ static void *open_reader(const char *map, char *error, size_t error_size)
 /* A server of a name knows its own JSON better. */
 static int recognise(struct drossel_text line)
 {
-    struct log_names names;
     struct log_scratch nowhere = { 0 };
     struct log_record record = { .duration_ns = LOG_NO_DURATION };
     struct log_values values;
     if (json_line_prefix(line).size == line.size)
         return 0;
-    log_names_init(&names);
-    if (!json_line_read(&names, line, &nowhere, &values))
+    if (!json_line_read(log_names_common(), line, &nowhere, &values))
         return 0;
     if (is_remark(&values) || log_values_record(&values, &nowhere, &record) != LOG_REQUEST)
         return 5;

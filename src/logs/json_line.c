@@ -13,6 +13,12 @@ struct drossel_text json_line_prefix(struct drossel_text line)
     return (struct drossel_text){ line.data, brace == NULL ? line.size : (size_t)(brace - line.data) };
 }
 
+static bool ends(struct drossel_text text, const char *with)
+{
+    size_t size = strlen(with);
+    return text.size >= size && memcmp(text.data + text.size - size, with, size) == 0;
+}
+
 /* Is it a member of an object of the request's header fields? */
 static bool is_in_headers(struct drossel_text path)
 {
@@ -20,8 +26,8 @@ static bool is_in_headers(struct drossel_text path)
                                            "http.request.headers." };
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
         size_t size = strlen(objects[i]);
-        if (path.size > size && memcmp(path.data, objects[i], size) == 0)
-            return true;
+        if (path.size > size && memcmp(path.data, objects[i], size) == 0) /* no list of {"name":..., "value":...} */
+            return !ends(path, ".name") && !ends(path, ".value");
     }
     return false;
 }
@@ -84,7 +90,7 @@ struct json_reader *json_reader_open(const char *map, char *error, size_t error_
         snprintf(error, error_size, "no memory");
         return NULL;
     }
-    log_names_init(&reader->names);
+    reader->names = *log_names_common();
     if (!log_names_map(&reader->names, map, error, error_size)) {
         free(reader);
         return NULL;

@@ -60,7 +60,7 @@ static bool is_wrapper(struct drossel_text key)
 {
     static const char *const wrappers[] = { "nginx",   "access",      "fields",      "json",       "data",
                                             "log",     "jsonpayload", "httprequest", "attributes", "entry",
-                                            "payload", "message",     "accesslog" };
+                                            "payload", "message",     "accesslog",   "properties" };
     for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
         if (key.size == strlen(wrappers[i]) && memcmp(key.data, wrappers[i], key.size) == 0)
             return true;

@@ -84,13 +84,6 @@ static bool find_time(void *parser, struct drossel_text line, uint64_t *t_ns, ui
     return true;
 }
 
-/* ltsv.org calls the client `host` and the server `vhost`. */
-static void set_names(struct log_names *names)
-{
-    log_names_init(names);
-    log_names_add(names, (struct log_name){ "host", FIELD_NEAR, 5, 0, 0 });
-}
-
 static void *open_names(const char *map, char *error, size_t error_size)
 {
     struct log_names *names = malloc(sizeof *names);
@@ -98,7 +91,8 @@ static void *open_names(const char *map, char *error, size_t error_size)
         snprintf(error, error_size, "no memory");
         return NULL;
     }
-    set_names(names);
+    *names = *log_names_common();
+    log_names_add(names, (struct log_name){ "host", FIELD_NEAR, 5, 0, 0 }); /* ltsv.org's name for the client */
     if (!log_names_map(names, map, error, error_size)) {
         free(names);
         return NULL;
@@ -108,7 +102,6 @@ static void *open_names(const char *map, char *error, size_t error_size)
 
 static int recognise(struct drossel_text line)
 {
-    struct log_names names;
     struct log_scratch nowhere = { 0 };
     struct log_record record = { .duration_ns = LOG_NO_DURATION };
     struct log_values values;
@@ -121,8 +114,7 @@ static int recognise(struct drossel_text line)
     }
     if (fields < 3)
         return 0;
-    set_names(&names);
-    return read_values(&names, line, &nowhere, &record, &values) == LOG_REQUEST ? 90 : 10;
+    return read_values(log_names_common(), line, &nowhere, &record, &values) == LOG_REQUEST ? 90 : 10;
 }
 
 const struct log_format log_format_ltsv = {

@@ -25,8 +25,8 @@ static bool read_line(struct drossel_text line, struct log_scratch *scratch, str
     log_columns_split(line, COLUMNS_QUOTED, &columns);
     size_t request = columns.count >= 16 && columns.opened[2] == '[' ? request_at(&columns) : 0;
     if (request == 0 || columns.is_torn || columns.count < request + 9 || !log_stamp_clf(columns.text[2], stamp) ||
-        memchr(columns.text[6].data, '.', columns.text[6].size) == NULL)
-        return false;
+        memchr(columns.text[6].data, '.', columns.text[6].size) == NULL || log_text_absent(columns.text[3]))
+        return false; /* without a client: what S3 did by itself, such as letting an object expire */
     record->client = log_client_text(log_column(&columns, 3));
     record->user = log_column(&columns, 4);
     log_record_request(record, log_unescaped(scratch, log_column(&columns, request)));

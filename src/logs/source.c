@@ -1,4 +1,5 @@
-/* Opens a log: by what it is and how it begins, it is mapped as it stands, or written into a file without a name and that is mapped. */
+/* Opens a log: it is mapped as it stands, or written into a file without a name that is mapped; by what it is and how
+ * it begins. */
 #include "logs/source.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ static bool fail(const struct opening *opening, const char *what, const char *wh
 static bool map_file(const struct opening *opening, int fd, size_t size)
 {
     struct log_source *source = opening->source;
+    source->data = ""; /* for nothing, too, there is something to point at */
     if (size == 0)
         return true;
     void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
@@ -49,9 +51,11 @@ static bool map_file(const struct opening *opening, int fd, size_t size)
 /* Everything that comes from the descriptor, behind what was read of it already. */
 static bool spool(const struct opening *opening, const unsigned char *head, size_t head_size)
 {
-    int out = temp_open(opening->name, opening->error, opening->error_size);
-    if (out < 0)
+    int out = temp_open();
+    if (out < 0) {
+        temp_explain(opening->name, opening->error, opening->error_size);
         return false;
+    }
     struct unpacking unpacking = { .in = opening->fd,
                                    .out = out,
                                    .name = opening->name,
@@ -141,7 +145,7 @@ bool source_open(struct log_source *source, const char *path, const struct log_s
     bool standard = strcmp(path, "-") == 0;
     int fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     struct opening opening = { source, standard ? "standard input" : path, fd, spooling, error, error_size };
-    *source = (struct log_source){ .watch = -1 };
+    *source = (struct log_source){ .data = "", .watch = -1 };
     error[0] = '\0';
     bool good = open_any(&opening);
     if (fd >= 0)
@@ -152,15 +156,15 @@ bool source_open(struct log_source *source, const char *path, const struct log_s
 void source_close(struct log_source *source)
 {
     guard_unwatch(source->watch);
-    if (source->data != NULL)
+    if (source->mapped > 0)
         munmap((void *)(uintptr_t)source->data, source->mapped);
-    *source = (struct log_source){ .watch = -1 };
+    *source = (struct log_source){ .data = "", .watch = -1 };
 }
 
 void source_release(struct log_source *source, size_t offset)
 {
     size_t end = offset / RELEASE_STEP * RELEASE_STEP; /* a multiple of any page's size */
-    if (source->data == NULL || end <= source->released)
+    if (source->mapped == 0 || end <= source->released)
         return;
     madvise((void *)(uintptr_t)(source->data + source->released), end - source->released, MADV_DONTNEED);
     source->released = end;

@@ -18,14 +18,17 @@ static bool read_line(struct drossel_text line, struct log_scratch *scratch, str
         return false;
     struct drossel_text result = columns.text[3];
     const char *slash = memchr(result.data, '/', result.size);
-    if (slash == NULL || memchr(result.data, '_', result.size) == NULL)
+    bool known =
+        memchr(result.data, '_', result.size) != NULL || (result.size > 5 && memcmp(result.data, "NONE/", 5) == 0);
+    if (slash == NULL || !known)
         return false;
     record->client = log_client_text(log_column(&columns, 2));
     record->cache = log_cache_of((struct drossel_text){ result.data, (size_t)(slash - result.data) });
     record->status = log_status((struct drossel_text){ slash + 1, (size_t)(result.data + result.size - slash - 1) });
     record->bytes = log_count(columns.text[4]);
     record->method = log_column(&columns, 5);
-    record->target = log_target(log_column(&columns, 6), &host);
+    if (record->method.size > 0) /* else it says what was wrong: error:invalid-request */
+        record->target = log_target(log_column(&columns, 6), &host);
     record->user = log_column(&columns, 7);
     log_record_header(record, (struct drossel_text)DROSSEL_TEXT("Host"), host);
     uint64_t duration;

@@ -42,9 +42,13 @@ static const char iis_fields[] =
     "cs(Referer) sc-status sc-substatus sc-win32-status time-taken";
 static const char iis_short_fields[] = "date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip "
                                        "cs(User-Agent) sc-status sc-substatus sc-win32-status time-taken";
+static const char iis_all_fields[] =
+    "date time s-sitename s-computername s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs-version "
+    "cs(User-Agent) cs(Cookie) cs(Referer) cs-host sc-status sc-substatus sc-win32-status sc-bytes cs-bytes time-taken";
 #define CLOUDFRONT_LEAST 15 /* columns of its oldest logs */
 #define IIS_COLUMNS 15
 #define IIS_SHORT_COLUMNS 14
+#define IIS_ALL_COLUMNS 22
 
 static bool begins(struct drossel_text text, const char *with)
 {
@@ -95,19 +99,21 @@ static void set_columns(struct w3c *w3c, struct drossel_text fields)
     w3c->count = columns.count;
 }
 
-static void assume_columns(struct w3c *w3c, size_t count, bool tabbed)
+static void assume_columns(struct w3c *w3c, const struct log_columns *columns, bool tabbed)
 {
     struct drossel_text fields = { 0 };
     w3c->count = 0;
-    if (tabbed && count >= CLOUDFRONT_LEAST)
+    if (tabbed && columns->count >= CLOUDFRONT_LEAST)
         fields = (struct drossel_text)DROSSEL_TEXT(cloudfront_fields);
-    else if (!tabbed && count == IIS_COLUMNS)
+    else if (!tabbed && columns->count == IIS_COLUMNS)
         fields = (struct drossel_text)DROSSEL_TEXT(iis_fields);
-    else if (!tabbed && count == IIS_SHORT_COLUMNS)
+    else if (!tabbed && columns->count == IIS_SHORT_COLUMNS)
         fields = (struct drossel_text)DROSSEL_TEXT(iis_short_fields);
+    else if (!tabbed && columns->count == IIS_ALL_COLUMNS && begins(columns->text[2], "W3SVC"))
+        fields = (struct drossel_text)DROSSEL_TEXT(iis_all_fields);
     if (fields.size > 0)
         set_columns(w3c, fields);
-    w3c->assumed = count;
+    w3c->assumed = columns->count;
 }
 
 static void read_directive(struct w3c *w3c, struct drossel_text line)
@@ -155,6 +161,16 @@ static void take(const struct w3c *w3c, const struct column *column, struct dros
         log_values_set(values, &column->name, value);
 }
 
+/* Some write the host before the path, without a scheme: a.example/page. */
+static void cut_host(struct log_record *record)
+{
+    struct drossel_text target = record->target;
+    bool whole = target.size > 0 && (target.data[0] == '/' || target.data[0] == '*' || target.data[0] == '?');
+    const char *slash = target.size > 0 && !whole ? memchr(target.data, '/', target.size) : NULL;
+    if (slash != NULL && memchr(target.data, '.', (size_t)(slash - target.data)) != NULL)
+        record->target = (struct drossel_text){ slash, (size_t)(target.data + target.size - slash) };
+}
+
 /* There is no quicker way to the time: which columns it stands in is told by the lines before. */
 static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch,
                            struct log_record *record)
@@ -169,7 +185,7 @@ static enum log_line parse(void *parser, struct drossel_text line, struct log_sc
     bool tabbed = line.size > 0 && memchr(line.data, '\t', line.size) != NULL;
     log_columns_split(line, tabbed ? COLUMNS_TABBED : COLUMNS_PLAIN, &columns);
     if ((w3c->count == 0 || w3c->assumed > 0) && w3c->assumed != columns.count)
-        assume_columns(w3c, columns.count, tabbed);
+        assume_columns(w3c, &columns, tabbed);
     if (w3c->count == 0 || (columns.count < w3c->count && w3c->assumed == 0))
         return LOG_UNPARSED;
     memset(&values, 0, sizeof values);
@@ -177,7 +193,9 @@ static enum log_line parse(void *parser, struct drossel_text line, struct log_sc
         take(w3c, &w3c->column[i], columns.text[i], scratch, &values);
     if (values.text[FIELD_DATE].size == 0 && w3c->date[0] != '\0')
         values.text[FIELD_DATE] = (struct drossel_text){ w3c->date, strlen(w3c->date) };
-    return log_values_record(&values, scratch, record);
+    enum log_line result = log_values_record(&values, scratch, record);
+    cut_host(record);
+    return result;
 }
 
 static void *open_parser(const char *map, char *error, size_t error_size)
@@ -187,7 +205,7 @@ static void *open_parser(const char *map, char *error, size_t error_size)
         snprintf(error, error_size, "no memory");
         return NULL;
     }
-    log_names_init(&w3c->names);
+    w3c->names = *log_names_common();
     if (!log_names_map(&w3c->names, map, error, error_size)) {
         free(w3c);
         return NULL;
@@ -228,10 +246,12 @@ static int recognise_iis(struct drossel_text line)
         return 100;
     if (begins(line, "#Fields:"))
         return !contains(line, "x-edge-") && contains(line, "s-ip") && contains(line, "cs-uri-stem") ? 100 : 0;
-    return split_after_time(line, ' ', &columns) &&
-                   (columns.count == IIS_COLUMNS || columns.count == IIS_SHORT_COLUMNS) && is_address(columns.text[2])
-               ? 70
-               : 0;
+    if (!split_after_time(line, ' ', &columns))
+        return 0;
+    if (columns.count == IIS_ALL_COLUMNS)
+        return begins(columns.text[2], "W3SVC") ? 70 : 0;
+    bool usual = columns.count == IIS_COLUMNS || columns.count == IIS_SHORT_COLUMNS;
+    return usual && is_address(columns.text[2]) ? 70 : 0;
 }
 
 /* Its lines say nothing without the directives; those of others are seen as theirs. */

@@ -75,6 +75,9 @@ static void lines_wrapped_in_json_are_read_as_what_they_are(void **state)
           "\\\"client_ip\\\":\\\"192.0.2.2\\\","
           "\\\"uri\\\":\\\"/two\\\"}\"}",
           "t=1700000001.000000000; client=192.0.2.2; target=/two" },
+        { "{\"level\":\"INFO\",\"message\":\"Nov 14 22:13:20 web nginx: 192.0.2.1 - - [14/Nov/2023:22:13:20 +0000] "
+          "\\\"GET / HTTP/1.1\\\" 502 15\"}",
+          "t=1700000000.000000000; client=192.0.2.1; method=GET; target=/; protocol=HTTP/1.1; status=502; bytes=15" },
         { "{\"log\":\"starting\\n\",\"stream\":\"stderr\",\"time\":\"2030-01-01T00:00:00Z\"}", NULL },
         { "{\"log\":\"\",\"stream\":\"stderr\"}", NULL },
         /* in one another without end */

@@ -71,6 +71,9 @@ static const struct sample samples[] = {
                "\"a.example\" \"tcp://10.0.0.1:80\"" },
     { "envoy", "2026-01-24T01:34:36.74+00:00 stdout F [2026-01-24T01:34:36.743Z] \"GET / HTTP/1.1\" 200 - 5 256 50 25 "
                "\"192.0.2.1\" \"UA\" \"id\" \"a\" \"-\"" },
+    { "uwsgi", "[pid: 24386|app: 0|req: 4/4] 192.0.2.1 () {44 vars in 1322 bytes} [Tue Nov 14 22:13:20 2023] GET / => "
+               "generated 50 bytes in 1 "
+               "msecs (HTTP/1.1 200) 4 headers in 178 bytes (1 switches on core 0)" },
     { "squid", "1286536309.586    921 192.0.2.68 TCP_MISS/200 507 GET http://www.example.com/ - HIER_DIRECT/192.0.2.1 "
                "text/html" },
     { "npm", "[24/Jan/2022:16:51:02 +0000] - 404 404 - GET http shop.example \"/a\" [Client 192.0.2.1] [Length 192] "

@@ -77,7 +77,7 @@ static void envoys_text_is_read_with_istios_columns_or_without(void **state)
           "host=a.example; agent=curl/8; forwarded=[2001:db8::1]" },
         { "[2026-01-24T01:34:36.743Z] \"GET / HTTP/2\" 503 UF,URX 0 91 5 - \"203.0.113.9, 10.0.0.1\" \"UA\" \"id\" "
           "\"a.example\" \"-\"",
-          "t=1769218476.743000000; client=10.0.0.1; method=GET; target=/; protocol=HTTP/2; status=503; bytes=91; "
+          "t=1769218476.743000000; client=203.0.113.9; method=GET; target=/; protocol=HTTP/2; status=503; bytes=91; "
           "ns=5000000; "
           "host=a.example; agent=UA; forwarded=203.0.113.9, 10.0.0.1" },
         { "[2026-01-24T01:34:36.743Z] \"GET / HTTP/1.1\" 200 - via_upstream - \"-\" 0 7 3 2 \"-\" \"UA\" \"id\" "
@@ -89,6 +89,26 @@ static void envoys_text_is_read_with_istios_columns_or_without(void **state)
         { "[2026-01-24T01:34:36.743Z] \"GET /test HTTP/1.1\" 200 - 5 256", NULL },
     };
     assert_all_told("envoy", NULL, cases, COUNT(cases));
+}
+
+static void uwsgi_is_read(void **state)
+{
+    (void)state;
+    static const struct told_case cases[] = {
+        { "[pid: 24386|app: 0|req: 482950/4125645] 192.0.2.1 (bob) {44 vars in 1322 bytes} [Tue Nov 14 22:13:20 2023] "
+          "POST /a?b=c%20d => "
+          "generated 50 bytes in 123 msecs (HTTP/1.1 200) 4 headers in 178 bytes (1 switches on core 0)",
+          "t=1700000000.000000000; client=192.0.2.1; user=bob; method=POST; target=/a?b=c%20d; protocol=HTTP/1.1; "
+          "status=200; "
+          "bytes=50; ns=123000000" },
+        { "[pid: 1|app: -1|req: -1/1] 2001:db8::1 () {30 vars in 415 bytes} [Tue Nov 14 22:13:20 2023] GET / => "
+          "generated 0 bytes in 1500 micros "
+          "(HTTP/1.0 404) 3 headers in 100 bytes (0 switches on core 0)",
+          "t=1700000000.000000000; client=2001:db8::1; method=GET; target=/; protocol=HTTP/1.0; status=404; "
+          "ns=1500000" },
+        { "[pid: 1|app: 0|req: 1/1] 192.0.2.1 () {44 vars in 1322 bytes} [Tue Nov 14 22:13:20 2023] GET /", NULL },
+    };
+    assert_all_told("uwsgi", NULL, cases, COUNT(cases));
 }
 
 static void squid_is_read(void **state)
@@ -103,6 +123,11 @@ static void squid_is_read(void **state)
         { "1286536310.001      0 192.0.2.68 TCP_MEM_HIT/304 507 GET http://www.example.com/ - HIER_NONE/- -",
           "t=1286536310.001000000; client=192.0.2.68; method=GET; target=/; status=304; bytes=507; ns=0; cache=hit; "
           "host=www.example.com" },
+        { "1286536310.001 0 192.0.2.68 NONE/400 7 - error:invalid-request - HIER_NONE/- text/html",
+          "t=1286536310.001000000; client=192.0.2.68; status=400; bytes=7; ns=0; cache=miss" },
+        { "1286536310.001 16867 192.0.2.68 TCP_TUNNEL/200 6256 CONNECT a.example:443 - HIER_DIRECT/192.0.2.1 -",
+          "t=1286536310.001000000; client=192.0.2.68; method=CONNECT; target=a.example:443; status=200; bytes=6256; "
+          "ns=16867000000" },
         { "1286536310.001 0 192.0.2.68", NULL },
     };
     assert_all_told("squid", NULL, cases, COUNT(cases));
@@ -204,6 +229,7 @@ int main(void)
         cmocka_unit_test(amazons_load_balancers_are_read),
         cmocka_unit_test(amazons_storage_is_read),
         cmocka_unit_test(envoys_text_is_read_with_istios_columns_or_without),
+        cmocka_unit_test(uwsgi_is_read),
         cmocka_unit_test(squid_is_read),
         cmocka_unit_test(proxy_managers_are_read),
         cmocka_unit_test(ltsv_is_read_by_its_labels),

@@ -45,6 +45,9 @@ static void columns_that_nobody_named_are_the_usual_ones(void **state)
           "t=1700000000.000000000; client=192.0.2.1; method=GET; target=/a; status=200; ns=15000000; agent=UA" },
         { "2023-11-14 22:13:20 10.0.0.4 GET /a - 443 - 192.0.2.1 UA 404 0 0 15",
           "t=1700000000.000000000; client=192.0.2.1; method=GET; target=/a; status=404; ns=15000000; agent=UA" },
+        { "2023-11-14 22:13:20 W3SVC1 WEB 10.0.0.4 GET /a - 443 - 192.0.2.1 HTTP/1.1 UA - - a.example 200 0 0 77 5 15",
+          "t=1700000000.000000000; client=192.0.2.1; method=GET; target=/a; protocol=HTTP/1.1; status=200; bytes=77; "
+          "ns=15000000; host=a.example; agent=UA" },
         { "a b c", NULL },
     };
     static const struct told_case cloudfront[] = {
@@ -109,6 +112,19 @@ static void other_servers_columns_may_stand_in_quotes(void **state)
     reader_release(&reader);
 }
 
+static void columns_may_be_local_quoted_and_have_quotes_inside(void **state)
+{
+    (void)state;
+    static const struct told_case cases[] = {
+        { "#Fields:   date-local time-local   s-ip   cs-method cs-uri cs(User-Agent) cs(Referrer) sc-win32-status "
+          "sc-status TimeTakenMS",
+          "#" },
+        { "\"2023-11-14\" 22:13:20.363 192.0.2.9 GET a.example/x \"U A\" \"\" \" \"\"garbage\"\" w/ blanks \" 404 109",
+          "t=1700000000.363000000; method=GET; target=/x; status=404; ns=109000000; agent=U A" },
+    };
+    assert_all_told("w3c", NULL, cases, COUNT(cases));
+}
+
 static void a_line_of_fields_without_end_is_no_danger(void **state)
 {
     (void)state;
@@ -134,6 +150,7 @@ int main(void)
         cmocka_unit_test(columns_that_nobody_named_are_the_usual_ones),
         cmocka_unit_test(cloudfront_names_its_columns_with_blanks_and_writes_them_with_tabs),
         cmocka_unit_test(other_servers_columns_may_stand_in_quotes),
+        cmocka_unit_test(columns_may_be_local_quoted_and_have_quotes_inside),
         cmocka_unit_test(a_line_of_fields_without_end_is_no_danger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
