@@ -11,10 +11,11 @@
 
 extern const struct log_format log_format_common, log_format_combined, log_format_combined_forwarded,
     log_format_vhost_combined, log_format_traefik_clf, log_format_haproxy;
-extern const struct log_format log_format_json, log_format_caddy, log_format_traefik, log_format_docker, log_format_events,
-    log_format_ltsv;
+extern const struct log_format log_format_json, log_format_caddy, log_format_traefik, log_format_docker,
+    log_format_events, log_format_ltsv;
 extern const struct log_format log_format_iis, log_format_cloudfront, log_format_w3c, log_format_alb, log_format_elb,
-    log_format_s3, log_format_envoy, log_format_squid, log_format_uwsgi, log_format_npm, log_format_npmplus, log_format_zoraxy;
+    log_format_s3, log_format_envoy, log_format_squid, log_format_uwsgi, log_format_npm, log_format_npmplus,
+    log_format_zoraxy;
 
 const struct log_format *const log_formats[] = { &log_format_combined,
                                                  &log_format_common,
