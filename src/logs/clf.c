@@ -1,10 +1,12 @@
 /*
- * The family of the Common Log Format: common, combined, with a virtual host before, with X-Forwarded-For behind, Traefik's.
+ * The family of the Common Log Format: common, combined, with a virtual host before, with X-Forwarded-For behind,
+ * Traefik's.
  *
  *     [host] client ident user [10/Oct/2000:13:55:36 -0700] "request" status bytes "referer" "agent" ["forwarded"] ...
  *
- * One parser reads all of them, and each line by its own shape, so that a file may mix them.  The anchor is the bracketed time, not the
- * number of blanks: a user may be called `john [smith]`.  Then the first quoted text is the request, the next word the status.
+ * One parser reads all of them, and each line by its own shape, so that a file may mix them.  The anchor is the
+ * bracketed time, not the number of blanks: a user may be called `john [smith]`.  Then the first quoted text is the
+ * request, the next word the status.
  */
 #include "logs/format.h"
 
@@ -113,16 +115,30 @@ static bool cut_head(struct clf *clf, struct drossel_text line, struct cut *cut,
     return cut->head.size > 0;
 }
 
-/* The request: between the first quote and the one that closes it. */
+/* The request: between the first quote and the one that closes it.  Something has to follow. */
 static bool cut_request(struct drossel_text rest, struct cut *cut)
 {
     const char *end = rest.data + rest.size, *start = memchr(rest.data, '"', rest.size);
     const char *close = start == NULL ? NULL : request_end(start + 1, end);
-    if (close == NULL || close + 1 >= end)
+    const char *next = close == NULL ? end : close + 1;
+    while (next < end && (*next == ' ' || *next == '\t'))
+        next++;
+    if (next == end)
         return false;
     cut->request = (struct drossel_text){ start + 1, (size_t)(close - start) - 1 };
     cut->tail = (struct drossel_text){ close + 1, (size_t)(end - close) - 1 };
     return true;
+}
+
+/* Is a request there, seen at a glance: nothing escaped up to its closing quote, and a status behind it?  False: look
+ * closer. */
+static bool has_plain_request(struct drossel_text rest)
+{
+    const char *end = rest.data + rest.size;
+    if (rest.size < 8 || rest.data[0] != ' ' || rest.data[1] != '"')
+        return false;
+    const char *close = log_find(rest.data + 2, end, '"');
+    return end - close > 3 && close[-1] != '\\' && close[1] == ' ' && close[2] >= '1' && close[2] <= '9';
 }
 
 static bool cut_line(struct clf *clf, struct drossel_text line, struct cut *cut)
@@ -213,8 +229,8 @@ static void read_status(struct log_record *record, struct drossel_text word)
         record->status = (uint16_t)number(word);
 }
 
-/* A bare word behind the agent: a time as nginx writes its $request_time (`0.057`, `rt=0.057`), or Traefik's `12ms`.  Whole numbers
- * may mean anything, and are left alone. */
+/* A bare word behind the agent: a time as nginx writes its $request_time (`0.057`, `rt=0.057`), or Traefik's `12ms`.
+ * Whole numbers may mean anything, and are left alone. */
 static void read_extra(struct log_record *record, struct drossel_text word)
 {
     if (record->duration_ns != LOG_NO_DURATION)
@@ -337,7 +353,8 @@ static bool read_plain(struct log_record *record, struct drossel_text rest, stru
 static bool clf_time(void *parser, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns)
 {
     struct cut cut;
-    if (!cut_line(parser, line, &cut))
+    struct drossel_text rest;
+    if (!cut_head(parser, line, &cut, &rest) || (!has_plain_request(rest) && !cut_request(rest, &cut)))
         return false;
     *t_ns = cut.stamp.t_ns;
     *resolution_ns = cut.stamp.resolution_ns;
@@ -360,8 +377,10 @@ static enum log_line clf_parse(void *parser, struct drossel_text line, struct lo
         read_tail(record, &tail, cut.tail.data, cut.tail.data + cut.tail.size);
     }
     record->t_ns = cut.stamp.t_ns;
-    if (cut.plain && !clf->host_first)
-        record->client = log_client_text((struct drossel_text){ cut.head.data, cut.head.size - 5 });
+    /* There is a colon in the time at the latest: if that is the first one, the client has no port, nor is it IPv6. */
+    size_t colon = (size_t)(log_find(cut.head.data, rest.data, ':') - cut.head.data);
+    if (cut.plain && colon >= cut.head.size && cut.head.data[0] != '-')
+        record->client = (struct drossel_text){ cut.head.data, cut.head.size - 5 };
     else
         read_head(clf, cut.head, record);
     return LOG_REQUEST;

@@ -66,7 +66,7 @@ void file_rewind(struct log_file *file)
 
 /* ---- lines ---- */
 
-struct drossel_text file_text(const struct log_file *file, uint64_t offset)
+static inline struct drossel_text text_at(const struct log_file *file, uint64_t offset)
 {
     if (offset >= file->source.size) /* it was cut off */
         return (struct drossel_text){ "", 0 };
@@ -74,6 +74,11 @@ struct drossel_text file_text(const struct log_file *file, uint64_t offset)
     const char *stop = memchr(start, '\n', file->source.size - offset);
     size_t size = stop == NULL ? file->source.size - offset : (size_t)(stop - start);
     return (struct drossel_text){ start, size };
+}
+
+struct drossel_text file_text(const struct log_file *file, uint64_t offset)
+{
+    return text_at(file, offset);
 }
 
 static struct drossel_text without_return(struct drossel_text line)
@@ -87,7 +92,7 @@ bool file_next(struct log_file *file, uint64_t end, struct file_line *line)
 {
     if (file->offset >= end || file->offset >= file->source.size)
         return false;
-    struct drossel_text text = file_text(file, file->offset);
+    struct drossel_text text = text_at(file, file->offset);
     *line = (struct file_line){ text, file->offset, file->line, file->epoch };
     file->offset += text.size + 1;
     file->line++;
@@ -96,10 +101,14 @@ bool file_next(struct log_file *file, uint64_t end, struct file_line *line)
 
 /* ---- parsing ---- */
 
+/* What a record has before its header fields.  No constant to the compiler: it would make a `rep stos` of it, which
+ * takes a tenth of the time of a whole line. */
+static volatile const size_t record_head = offsetof(struct log_record, header);
+
 /* The record but for its header fields, of which the count says how many are valid. */
 static void clear(struct log_record *record, struct log_scratch *scratch)
 {
-    memset(record, 0, offsetof(struct log_record, header));
+    memset(record, 0, record_head);
     record->duration_ns = LOG_NO_DURATION;
     scratch->used = 0;
 }

@@ -1,9 +1,9 @@
 /*
- * The handler of SIGBUS reads a list of atomics and calls mmap, both of which are allowed in one.  A SIGBUS elsewhere (the table guards its
- * own mapping likewise) goes to whoever handled it before.
+ * The handler of SIGBUS reads a list of atomics and calls mmap, both of which are allowed in one.  A SIGBUS elsewhere
+ * (the table guards its own mapping likewise) goes to whoever handled it before.
  *
- * Rejected: reading with pread instead of mapping.  Lines that wait are given out far from where the reading stands, and each would be a
- * system call.
+ * Rejected: reading with pread instead of mapping.  Lines that wait are given out far from where the reading stands,
+ * and each would be a system call.
  */
 #include "logs/guard.h"
 

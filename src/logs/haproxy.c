@@ -1,5 +1,6 @@
 /*
- * HAProxy's HTTP log, alone or behind a syslog prefix, with captures, and with what `option httpslog` writes behind the request:
+ * HAProxy's HTTP log, alone or behind a syslog prefix, with captures, and with what `option httpslog` writes behind
+ * the request:
  *
  *     client:port [02/Feb/2012:04:05:24.385] frontend backend/server 0/0/0/1/4 404 638 - - CD-- 0/0/0/0/0 0/0 {req|caps} {resp} "GET / HTTP/1.0"
  *
@@ -164,7 +165,8 @@ static bool is_host(struct drossel_text text)
     return dot && letters && host.size < 256;
 }
 
-/* Captured fields have no names in the log.  Addresses are X-Forwarded-For, `Name/1.0 ...` is an agent, a name with a dot the host. */
+/* Captured fields have no names in the log.  Addresses are X-Forwarded-For, `Name/1.0 ...` is an agent, a name with a
+ * dot the host. */
 static void read_capture(struct log_record *record, struct drossel_text text)
 {
     static const struct drossel_text forwarded = DROSSEL_TEXT("X-Forwarded-For"), agent = DROSSEL_TEXT("User-Agent"),

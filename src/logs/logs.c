@@ -1,10 +1,10 @@
 /*
  * Records of many files in the order of their time, in two passes.
  *
- * The first (survey.c) notes for each block of text the earliest time in it and whether its times ever go back.  The second takes, again and
- * again, the block whose file may hold the earliest time not yet seen.  A block that is in order is parsed line by line straight into the
- * caller's record, as long as nothing that waits and no later block can be earlier.  The lines of any other block become references that wait
- * in a queue (order.h) until that is certain.
+ * The first (survey.c) notes for each block of text the earliest time in it and whether its times ever go back.  The
+ * second takes, again and again, the block whose file may hold the earliest time not yet seen.  A block that is in
+ * order is parsed line by line straight into the caller's record, as long as nothing that waits and no later block can
+ * be earlier.  The lines of any other block become references that wait in a queue (order.h) until that is certain.
  */
 #include "logs/reading.h"
 

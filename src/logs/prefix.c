@@ -50,7 +50,8 @@ static bool stamp(struct cursor *cursor)
     return true;
 }
 
-/* After the stamp of RFC 3164: the host and the tag with its colon.  Of a container's runtime: the stream and a letter. */
+/* After the stamp of RFC 3164: the host and the tag with its colon.  Of a container's runtime: the stream and a
+ * letter. */
 static bool origin(struct cursor *cursor)
 {
     struct cursor ahead = *cursor;

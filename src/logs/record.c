@@ -44,11 +44,29 @@ static size_t protocol_start(struct drossel_text line)
     return line.size - start > 5 && memcmp(line.data + start, "HTTP/", 5) == 0 ? start : line.size;
 }
 
+/* `GET /target HTTP/1.1` and nothing odd about it.  False: look closer. */
+static bool plain_request(struct log_record *record, struct drossel_text request)
+{
+    const char *p = request.data, *end = p + request.size, *blank = p;
+    if (request.size < 14 || memcmp(end - 9, " HTTP/", 6) != 0)
+        return false;
+    while (*blank >= 'A' && *blank <= 'Z' && blank < p + 8)
+        blank++;
+    if (blank == p || blank[0] != ' ' || blank[1] != '/' || end[-10] == ' ')
+        return false;
+    record->method = (struct drossel_text){ p, (size_t)(blank - p) };
+    record->target = (struct drossel_text){ blank + 1, (size_t)(end - blank) - 10 };
+    record->protocol = (struct drossel_text){ end - 8, 8 };
+    return true;
+}
+
 void log_record_request(struct log_record *record, struct drossel_text request)
 {
     if (log_text_absent(request))
         return;
     record->request = request;
+    if (plain_request(record, request))
+        return;
     size_t size = 0;
     while (size < request.size && request.data[size] != ' ')
         size++;

@@ -1,6 +1,6 @@
 /*
- * Runs on disk, one file without a name each.  When FAN_IN of one level are there, they become one of the next level: so there are never
- * more than FAN_IN of each of a few levels, and the memory for reading them is bounded.
+ * Runs on disk, one file without a name each.  When FAN_IN of one level are there, they become one of the next level:
+ * so there are never more than FAN_IN of each of a few levels, and the memory for reading them is bounded.
  */
 #include "logs/runs.h"
 
@@ -132,9 +132,11 @@ bool runs_pop(struct runs *runs)
 /* A run that begins: its file, and the buffer for reading it later. */
 static bool begin(struct runs *runs, struct run *run)
 {
-    *run = (struct run){ .fd = temp_open(WHAT, runs->error, sizeof runs->error) };
-    if (run->fd < 0)
+    *run = (struct run){ .fd = temp_open() };
+    if (run->fd < 0) {
+        temp_explain(WHAT, runs->error, sizeof runs->error);
         return false;
+    }
     run->buffer = calloc(runs->buffer_refs, sizeof *run->buffer);
     if (run->buffer != NULL)
         return true;
@@ -154,7 +156,10 @@ static bool append(struct runs *runs, struct run *run, const struct log_ref *ref
         return true;
     size_t size = runs->used * sizeof *runs->out;
     runs->used = 0;
-    return temp_write(run->fd, runs->out, size, WHAT, runs->error, sizeof runs->error);
+    if (temp_write(run->fd, runs->out, size))
+        return true;
+    temp_explain(WHAT, runs->error, sizeof runs->error);
+    return false;
 }
 
 /* Merges all runs of a level into `merged`. */

@@ -1,4 +1,5 @@
-/* Opens a log: by what it is and how it begins, it is mapped as it stands, or written into a file without a name and that is mapped. */
+/* Opens a log: it is mapped as it stands, or written into a file without a name that is mapped; by what it is and how
+ * it begins. */
 #include "logs/source.h"
 
 #include <errno.h>
@@ -50,9 +51,11 @@ static bool map_file(const struct opening *opening, int fd, size_t size)
 /* Everything that comes from the descriptor, behind what was read of it already. */
 static bool spool(const struct opening *opening, const unsigned char *head, size_t head_size)
 {
-    int out = temp_open(opening->name, opening->error, opening->error_size);
-    if (out < 0)
+    int out = temp_open();
+    if (out < 0) {
+        temp_explain(opening->name, opening->error, opening->error_size);
         return false;
+    }
     struct unpacking unpacking = { .in = opening->fd,
                                    .out = out,
                                    .name = opening->name,

@@ -8,8 +8,8 @@
 #define CLF_MINUTE 17                    /* bytes of `10/Oct/2000:13:55` */
 #define CLF_ZONED 26                     /* bytes of `10/Oct/2000:13:55:36 -0700` */
 
-/* Days since 1970-01-01 in the Gregorian calendar.  Years begin in March, so that a leap day is the last.  A day past the
- * month's end counts on into the next. */
+/* Days since 1970-01-01 in the Gregorian calendar.  Years begin in March, so that a leap day is the last.  A day past
+ * the month's end counts on into the next. */
 static int64_t days_since_1970(int64_t year, int month, int day)
 {
     int64_t y = month <= 2 ? year - 1 : year, era = y / 400, year_of_era = y - era * 400;

@@ -5,9 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* -1: with a message; `what` says what it is for. */
-int temp_open(const char *what, char *error, size_t error_size);
-/* False: with a message that names the folder and the remedy. */
-bool temp_write(int fd, const void *data, size_t size, const char *what, char *error, size_t error_size);
+/* -1: see temp_explain. */
+int temp_open(void);
+/* All of it, or false: see temp_explain. */
+bool temp_write(int fd, const void *data, size_t size);
+
+/* What errno says of the last call that failed, for `what`, with the folder and the remedy. */
+void temp_explain(const char *what, char *error, size_t error_size);
 
 #endif

@@ -93,7 +93,8 @@ static size_t fill(struct flow *flow)
 static bool drain(struct flow *flow, const void *data, size_t size)
 {
     struct unpacking *u = flow->unpacking;
-    if (!temp_write(u->out, data, size, u->name, u->error, u->error_size)) {
+    if (!temp_write(u->out, data, size)) {
+        temp_explain(u->name, u->error, u->error_size);
         flow->result = UNPACKED_FAILED;
         return false;
     }

@@ -21,6 +21,7 @@ struct store_charge {
     uint32_t counts_open_of;     /* the other way round: made only if that one is */
     bool may_hold;               /* it may still wait for open outcomes */
     bool held;                   /* result: refused, but only because of charges whose outcome is open: no block starts */
+    bool told;                   /* inside: the verdict tells already what one more request would find */
     bool judged;                 /* result: false where another key's running block had decided already and this one is advisory */
     struct engine_verdict verdict;   /* result, where judged */
 };
@@ -42,6 +43,10 @@ struct store_batch {
  * admitted tell what is left without this request.  Refused by a running block: not even that is written, but by `extend`.
  * Not decided (batch->is_held): returns false, and nothing at all is written. */
 bool store_table_charge(struct table *table, struct store_batch *batch);
+
+/* The shortest way of one charge (key, limit, limit_id, cost) that is not advisory: made, and its verdict set, if the key has a slot
+ * and room.  False, and nothing is changed, if it is anything else: then store_table_charge tells. */
+bool store_table_pass(struct table *table, struct store_charge *charge, uint64_t now_ns);
 
 /* Judges all charges without guards and writes nothing: what a charge would come to now. */
 void store_table_judge(struct table *table, struct store_batch *batch);

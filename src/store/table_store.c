@@ -60,7 +60,7 @@ INLINED bool find_blocked(struct table *table, struct store_batch *batch, uint32
 static void tell_uncharged(const struct engine_state *state, const struct store_batch *batch,
                            struct store_charge *charge)
 {
-    if (charge->verdict.allowed && charge->cost > 0)
+    if (charge->verdict.allowed && charge->cost > 0 && !charge->told)
         engine_judge(state, charge->limit, 0, batch->now_ns, &charge->verdict);
 }
 
@@ -71,6 +71,7 @@ APART void judge_beside_block(struct table *table, struct store_batch *batch)
         struct engine_state state;
         if (batch->charge[i].judged || batch->charge[i].advisory)
             continue;
+        batch->charge[i].told = false;
         judge_unguarded(table, batch, i, &state);
         tell_uncharged(&state, batch, &batch->charge[i]);
     }
@@ -178,13 +179,26 @@ INLINED bool is_idle(const struct store_batch *batch, const struct store_charge 
     return charge->counts_open_of > 0 && !batch->charge[charge->counts_open_of - 1].verdict.allowed;
 }
 
+/* The request is refused already: a key that has room is judged once, as it will be told.  False if it has none, or may have. */
+INLINED bool has_room(const struct store_batch *batch, uint32_t i)
+{
+    struct store_charge *charge = &batch->charge[i];
+    if (!charge->limit->is_plain || batch->has_open)
+        return false;
+    engine_judge(&batch->hold[i].state, charge->limit, 0, batch->now_ns, &charge->verdict);
+    charge->told = charge->verdict.allowed && charge->verdict.remaining >= charge->cost;
+    return charge->told;
+}
+
 INLINED enum outcome judge_all(struct store_batch *batch, uint32_t count)
 {
     enum outcome outcome = ADMITTED;
     for (uint32_t i = 0; i < count; i++) {
         struct store_charge *charge = &batch->charge[i];
         charge->judged = true;
-        charge->held = false;
+        charge->held = charge->told = false;
+        if (outcome == REFUSED && has_room(batch, i))
+            continue;
         engine_judge(&batch->hold[i].state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
         if (!charge->verdict.allowed && !charge->advisory)
             outcome = REFUSED;
@@ -287,6 +301,7 @@ APART void settle_late(struct table *table, struct store_batch *batch, uint32_t 
                 return;
             }
             charge->verdict = verdict;
+            charge->told = false;
             if (settle_one(table, batch, i, admitted))
                 return;
             break;
@@ -294,11 +309,48 @@ APART void settle_late(struct table *table, struct store_batch *batch, uint32_t 
     }
 }
 
+/* All keys are held and have room: each is judged and charged at once, as in nearly every request.  False if one is not so simple;
+ * the others then get back what they had, from their slots, which nobody else has written meanwhile. */
+INLINED bool pass_all(struct table *table, struct store_batch *batch, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct store_charge *charge = &batch->charge[i];
+        struct table_hold *hold = &batch->hold[i];
+        charge->judged = true;
+        charge->held = false;
+        if (is_held(hold) && engine_pass(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict))
+            continue;
+        while (i-- > 0)
+            table_reread(table, &batch->hold[i], batch->charge[i].limit_id, batch->now_ns);
+        return false;
+    }
+    return true;
+}
+
+/* Writes what pass_all has charged. */
+INLINED enum outcome put_all(struct table *table, struct store_batch *batch, uint32_t count)
+{
+    if (count > 1 && !holds_all(table, batch, count)) {
+        drop_all(table, batch, count);
+        return AGAIN;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (table_put(table, &batch->hold[i], batch->charge[i].key, batch->charge[i].limit_id))
+            continue;
+        if (count == 1)
+            return AGAIN;
+        settle_late(table, batch, i, true);
+    }
+    return ADMITTED;
+}
+
 INLINED enum outcome try_charge(struct table *table, struct store_batch *batch, uint32_t count)
 {
     uint32_t ticket = table_ticket();
     if (take_all(table, batch, count, ticket) == AGAIN)
         return AGAIN;
+    if (!batch->has_open && pass_all(table, batch, count))
+        return put_all(table, batch, count);
     enum outcome outcome = judge_all(batch, count);
     if (outcome == ADMITTED && has_absent(batch, count) && insert_absent(table, batch, ticket) == AGAIN)
         return AGAIN;
@@ -352,6 +404,18 @@ APART bool charge_several(struct table *table, struct store_batch *batch)
 inline bool store_table_charge(struct table *table, struct store_batch *batch)
 {
     return batch->count == 1 ? charge_one(table, batch) : charge_several(table, batch);
+}
+
+inline bool store_table_pass(struct table *table, struct store_charge *charge, uint64_t now_ns)
+{
+    struct table_hold hold; /* not cleared: all of it is set once it is taken */
+    hold.slot = table_find(table, charge->key);
+    if (table_take_found(table, charge->key, charge->limit_id, now_ns, table_ticket(), &hold) != TABLE_TAKEN)
+        return false;
+    if (engine_pass(&hold.state, charge->limit, charge->cost, now_ns, &charge->verdict))
+        return table_put(table, &hold, charge->key, charge->limit_id);
+    table_drop(table, &hold);
+    return false;
 }
 
 void store_table_judge(struct table *table, struct store_batch *batch)

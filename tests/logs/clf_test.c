@@ -211,7 +211,7 @@ static void every_line_cut_off_anywhere_is_read_within_its_bytes(void **state)
         char *exact = malloc(size == 0 ? 1 : size);
         memcpy(exact, line, size);
         enum log_line result = reader_read_sized(&reader, (struct drossel_text){ exact, size });
-        assert_int_equal(result == LOG_REQUEST, size >= strlen(line) - strlen(strstr(line, "HTTP/1.1\" 2")) + 10);
+        assert_int_equal(result == LOG_REQUEST, size >= strlen(line) - strlen(strstr(line, "HTTP/1.1\" 2")) + 11);
         free(exact);
     }
     reader_release(&reader);
