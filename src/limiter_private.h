@@ -42,7 +42,6 @@ struct charges {
     struct store_charge *charge;
     uint32_t *rate;      /* for each: index into policy->rates */
     uint32_t count, cap; /* those beyond `cap` are only counted */
-    bool fetch;          /* the keys' lines are fetched as soon as they are known */
     bool has_open;       /* some count charges with an open outcome */
 };
 
