@@ -104,6 +104,7 @@ static bool tell(const struct survey *survey, const struct suggest_values *value
                        : strcmp(survey->path[0], "-") == 0 ? "standard input"
                        : slash != NULL                     ? slash + 1
                                                            : survey->path[0];
+    findings->format = survey->format;
     findings->is_part = survey->is_stopped;
     findings->proxy = *survey->proxy != '\0' ? survey->proxy : NULL;
     findings_warn(findings);
@@ -139,7 +140,7 @@ static int run_suggest(int argc, char **argv)
     survey.count = (size_t)count;
     survey.options.format = values.format;
     survey.options.map = values.map;
-    bool good = survey_run(&survey) && tell(&survey, &values);
+    bool good = survey_run(&survey) && tell(&survey, &values) && !survey.is_damaged;
     survey_release(&survey);
     return good ? CLI_DONE : CLI_FAILED;
 }

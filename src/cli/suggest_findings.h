@@ -56,6 +56,7 @@ struct findings {
     const struct traffic_signs *signs;
     const struct logs_facts *facts;
     const char *source;          /* what the log is called: the file, or `3 files` */
+    const char *format;          /* what was recognised, comma-separated; empty: nothing */
     bool is_part;                /* stopped before its end */
     const char *proxy;           /* an address whose lines were taken for the clients that it names in X-Forwarded-For; NULL: none */
     struct person_signs person;

@@ -168,6 +168,7 @@ bool report_json(const struct findings *findings, bool with_all, FILE *out)
     for (int kind = 0; kind < TRAFFIC_KINDS; kind++)
         json_object_set_new(classes, traffic_name[kind], class_json(findings, kind));
     policy_write(findings, &policy);
+    json_object_set_new(object, "format", json_string(findings->format));
     json_object_set_new(object, "requests", count_of(profile->records));
     json_object_set_new(object, "unparsed", count_of(findings->facts->unparsed));
     json_object_set_new(object, "first", time_of(profile->first_ns, profile->records > 0));

@@ -63,6 +63,8 @@ static void print_head(const struct findings *findings, FILE *out)
                   prose_time(profile->first_ns, first), prose_time(profile->last_ns, last));
     if (findings->facts->unparsed > 0)
         prose_add(&text, "; %s lines were no requests", prose_count(findings->facts->unparsed, requests));
+    if (*findings->format != '\0')
+        prose_add(&text, ". Format: %s", findings->format);
     prose_add(&text, ".");
     print_prose(&text, 0, out);
     free(text.text);

@@ -17,38 +17,40 @@
 
 #define PLACE "/proc/self/fd/"
 
-/* False with a complaint. */
-static bool copy(const char *path, int in, int out, const volatile sig_atomic_t *interrupted)
+/* False: errno says why. */
+static bool copy(int in, int out, const volatile sig_atomic_t *interrupted)
 {
     static char buffer[1 << 16];
-    char error[512];
     while (*interrupted == 0) {
         ssize_t size = read(in, buffer, sizeof buffer);
         if (size == 0)
             return true;
-        if (size < 0 && errno != EINTR) {
-            cli_complain("%s: %s", path, strerror(errno));
+        if (size < 0 && errno != EINTR)
             return false;
-        }
-        if (size > 0 && !temp_write(out, buffer, (size_t)size, path, error, sizeof error)) {
-            cli_complain("%s", error);
+        if (size > 0 && !temp_write(out, buffer, (size_t)size))
             return false;
-        }
     }
     return true;
 }
 
+static void complain(const char *path)
+{
+    char error[512];
+    temp_explain(path, error, sizeof error);
+    cli_complain("%s", error);
+}
+
 static char *spool(const char *path, const volatile sig_atomic_t *interrupted)
 {
-    char error[512], *place = NULL;
+    char *place = NULL;
     bool is_standard = strcmp(path, "-") == 0;
     int in = is_standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    int out = in >= 0 ? temp_open(path, error, sizeof error) : -1;
+    int out = in >= 0 ? temp_open() : -1;
     if (in < 0)
         cli_complain("%s: %s", path, strerror(errno));
-    else if (out < 0)
-        cli_complain("%s", error);
-    else if (copy(path, in, out, interrupted) && asprintf(&place, PLACE "%d", out) < 0)
+    else if (out < 0 || !copy(in, out, interrupted))
+        complain(path);
+    else if (asprintf(&place, PLACE "%d", out) < 0)
         place = NULL;
     if (in >= 0 && !is_standard)
         close(in);

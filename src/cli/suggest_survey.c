@@ -65,32 +65,38 @@ static void note_formats(struct survey *survey, const struct logs *logs)
     }
 }
 
+static void conclude(struct survey *survey, struct logs *logs, enum look look)
+{
+    if (look != LOOK_FIRST)
+        return;
+    survey->facts = *logs_facts(logs);
+    note_formats(survey, logs);
+    if (logs_error(logs) != NULL) {
+        cli_complain("%s", logs_error(logs));
+        survey->is_damaged = true;
+    }
+}
+
 static bool read_log(struct survey *survey, enum look look, unsigned kinds)
 {
     char error[1024] = "";
     struct log_record record;
     struct logs *logs =
         logs_open((const char *const *)survey->place, survey->count, &survey->options, error, sizeof error);
-    bool good = logs != NULL;
-    while (good && logs_next(logs, &record) && interrupted == 0)
-        if (!take(survey, &record, look, kinds)) {
-            snprintf(error, sizeof error, "no memory for so many clients; suggest from a part of the log");
-            good = false;
-        }
+    bool good = true;
+    while (logs != NULL && good && interrupted == 0 && logs_next(logs, &record))
+        good = take(survey, &record, look, kinds);
     bar_end();
-    if (good && logs_error(logs) != NULL) {
-        snprintf(error, sizeof error, "%s", logs_error(logs));
-        good = false;
+    survey->is_stopped |= interrupted != 0;
+    if (logs == NULL) {
+        if (!survey->is_stopped)
+            cli_complain("%s", error);
+        return survey->is_stopped;
     }
     if (!good)
-        cli_complain("%s", error);
-    if (logs != NULL && look == LOOK_FIRST) {
-        survey->facts = *logs_facts(logs);
-        note_formats(survey, logs);
-    }
-    if (logs != NULL)
-        logs_close(logs);
-    survey->is_stopped |= interrupted != 0;
+        cli_complain("no memory for so many clients; suggest from a part of the log");
+    conclude(survey, logs, look);
+    logs_close(logs);
     return good;
 }
 

@@ -1,4 +1,5 @@
 """drossel suggest: logs that tell little or nothing, and being interrupted."""
+import gzip
 import json
 import os
 import pty
@@ -122,6 +123,16 @@ def test_files_that_cannot_be_read_or_written_are_named(build, tmp_path):
     log = write(tmp_path / "log", people(3))
     for option in ("--html", "--policy"):
         assert "/nowhere/file: No such file" in drossel(build, "suggest", option, "/nowhere/file", log, code=1).stderr
+
+
+def test_a_damaged_file_gives_what_could_be_read_and_a_failure(build, tmp_path):
+    log = tmp_path / "log.gz"
+    whole = gzip.compress(write(tmp_path / "log", people(300)).read_bytes())
+    log.write_bytes(whole[: len(whole) // 2])
+    said = drossel(build, "suggest", log, code=1)
+    assert "log.gz" in said.stderr and "Proposal" in said.stdout
+    log.write_bytes(whole)
+    assert suggest(build, log)["requests"] == suggest(build, tmp_path / "log")["requests"] > 0
 
 
 def read_until(master, percent, seconds=20.0):
