@@ -114,6 +114,19 @@ static void warn_of_six(struct findings *findings)
                   prose_count(six, count));
 }
 
+static void warn_of_learned(struct findings *findings)
+{
+    const struct traffic_paths *learned = &findings->signs->learned_login;
+    struct prose *text = learned->count > 0 ? warning(findings) : NULL;
+    for (size_t i = 0; i < learned->count; i++)
+        prose_add(text, "%s%s", i == 0 ? "POST " : ", POST ", learned->item[i].text);
+    if (learned->count > 0)
+        prose_add(text,
+                  " %s taken for a login because many of its answers are 401 or 403; if it is none, take it out of the "
+                  "class `login`.",
+                  learned->count == 1 ? "is" : "are each");
+}
+
 static void warn_of_answers(struct findings *findings)
 {
     const uint64_t *requests = findings->profile->requests;
@@ -130,11 +143,7 @@ static void warn_of_answers(struct findings *findings)
                   "application answers a wrong password "
                   "like a right one; then failures cannot be counted until it says so (docs/logins.md: outcomes).",
                   prose_count(requests[TRAFFIC_LOGIN], count));
-    for (size_t i = 0; i < findings->signs->learned_login.count; i++)
-        prose_add(warning(findings),
-                  "POST %s is taken for a login because many of its answers are 401 or 403; if it is none, take it out "
-                  "of the class `login`.",
-                  findings->signs->learned_login.item[i].text);
+    warn_of_learned(findings);
     if (requests[TRAFFIC_EXPENSIVE] >= TRAFFIC_SOME && !findings->signs->has_costs)
         prose_add(warning(findings),
                   "What is expensive is a guess by names like /search and /export: the log has no times. Log them "
