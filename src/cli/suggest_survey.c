@@ -138,6 +138,10 @@ bool survey_run(struct survey *survey)
     }
     listen_to_interrupts();
     survey->place = spool_open(survey->path, survey->count, &interrupted);
+    if (interrupted != 0) { /* what came so far is a log, too */
+        survey->is_stopped = true;
+        listen_to_interrupts();
+    }
     bool good = survey->place != NULL && read_log(survey, LOOK_FIRST, 0) && look_again(survey);
     signal(SIGINT, SIG_DFL);
     return good;

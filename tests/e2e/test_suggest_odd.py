@@ -1,4 +1,6 @@
 """drossel suggest: logs that tell little or nothing, and being interrupted."""
+import array
+import fcntl
 import gzip
 import json
 import os
@@ -7,12 +9,14 @@ import re
 import select
 import signal
 import subprocess
+import termios
 import time
 
 import pytest
 import yaml
 
 from command import drossel
+from conftest import wait_until
 from suggest_log import BOT, line, machine, people, write
 
 
@@ -167,6 +171,31 @@ def test_a_bar_is_drawn_on_a_terminal_and_an_interrupt_gives_the_figures_so_far(
     assert process.returncode == 0 and found["complete"] is False
     assert 0 < found["requests"] < 60 * block.count("\n")
     assert found["warnings"][0].startswith("Stopped before the end of the log")
+
+
+def test_an_interrupt_while_a_pipe_still_gives_takes_what_came_so_far(build, tmp_path):
+    text = write(tmp_path / "log", people(60)).read_bytes()
+    process = subprocess.Popen([build / "drossel", "suggest", "--json", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        process.stdin.write(text)
+        process.stdin.flush()
+        wait_until(lambda: not pending(process.stdin), "all of it was read")
+        process.send_signal(signal.SIGINT)
+        found = json.loads(process.stdout.read())
+        assert process.wait(30) == 0
+    finally:
+        process.stdin.close()
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    assert found["complete"] is False and found["requests"] == text.count(b"\n")
+
+
+def pending(pipe):
+    """Bytes in a pipe that nobody has read yet."""
+    count = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]
 
 
 def test_nothing_is_drawn_in_a_pipe(build, tmp_path):
