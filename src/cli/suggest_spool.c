@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +17,16 @@
 #include "logs/temp.h"
 
 #define PLACE "/proc/self/fd/"
+#define LOOK_MS 200 /* an interrupt between a look at the mark and a read is seen so late */
 
 /* False: errno says why. */
 static bool copy(int in, int out, const volatile sig_atomic_t *interrupted)
 {
     static char buffer[1 << 16];
+    struct pollfd pollfd = { .fd = in, .events = POLLIN };
     while (*interrupted == 0) {
+        if (poll(&pollfd, 1, LOOK_MS) <= 0)
+            continue;
         ssize_t size = read(in, buffer, sizeof buffer);
         if (size == 0)
             return true;
