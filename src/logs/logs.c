@@ -82,7 +82,7 @@ static bool open_all(struct logs *logs, const char *const *path, size_t count)
     logs->path = calloc(count + 1, sizeof *logs->path);
     logs->order = order_open(logs->options.memory == 0 ? MEMORY_DEFAULT : logs->options.memory);
     bool good = logs->file != NULL && logs->path != NULL && logs->order != NULL;
-    if (good)
+    if (good && count > 0)
         memcpy(logs->path, path, count * sizeof *path);
     if (!good || !rotated_sort(logs->path, count)) {
         snprintf(logs->error, sizeof logs->error, "no memory for %zu logs", count);
