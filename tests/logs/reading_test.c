@@ -365,10 +365,10 @@ static const char *make_long(void)
     return path;
 }
 
-static uint64_t read_long(struct teller *teller, bool *stopped)
+static uint64_t read_long(struct teller *teller, enum logs_order order, bool *stopped)
 {
     const char *path = make_long();
-    const struct logs_options options = { .progress = tell, .context = teller };
+    const struct logs_options options = { .order = order, .progress = tell, .context = teller };
     struct logs *logs = open_logs(&path, 1, &options);
     struct log_record record;
     uint64_t records = 0;
@@ -383,15 +383,21 @@ static uint64_t read_long(struct teller *teller, bool *stopped)
 static void progress_is_told_in_both_passes_and_may_stop_them(void **state)
 {
     (void)state;
-    struct teller all = { 0 }, first = { .stop_at = 1 }, second = { .stop_at = 5 };
+    struct teller all = { 0 }, filed = { 0 }, half = { .stop_at = 1 }, first = { .stop_at = 1 },
+                  second = { .stop_at = 5 };
     bool stopped;
-    uint64_t records = read_long(&all, &stopped);
+    uint64_t records = read_long(&all, LOGS_BY_TIME, &stopped);
     assert_false(stopped);
     assert_true(all.calls >= 5 && all.calls <= 6);
     assert_true(all.total > 23 << 20 && all.last > all.total / 2);
-    assert_int_equal(read_long(&first, &stopped), 0);
+    assert_int_equal(read_long(&first, LOGS_BY_TIME, &stopped), 0);
     assert_true(stopped);
-    assert_in_range(read_long(&second, &stopped), 1, records - 1);
+    assert_in_range(read_long(&second, LOGS_BY_TIME, &stopped), 1, records - 1);
+    assert_true(stopped);
+    assert_int_equal(read_long(&filed, LOGS_AS_FILED, &stopped), records);
+    assert_false(stopped);
+    assert_true(filed.calls >= 2 && filed.total > 11 << 20 && filed.total < 13 << 20);
+    assert_in_range(read_long(&half, LOGS_AS_FILED, &stopped), 1, records - 1);
     assert_true(stopped);
 }
 
