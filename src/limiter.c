@@ -65,6 +65,7 @@ struct limiter *limiter_open(const struct policy *policy, struct table *table, c
         if ((limit.spec.flags & both) == both && limit.spec.block_ns > limiter->ban_extend_ns)
             limiter->ban_extend_ns = limit.spec.block_ns;
     }
+    limiter->peer_is_client = policy->client.trusted == NULL && !policy->require_trusted;
     limiter->has_classes = policy->class_count > 0;
     limiter->has_exemptions = policy_has_exemptions(policy);
     for (uint32_t i = 0; i < policy->limit_count; i++)
