@@ -18,12 +18,6 @@ enum outcome { ADMITTED, REFUSED, HELD, AGAIN };
 /* Not into that way: it would save registers for it. */
 #define APART static __attribute__((noinline))
 
-static void prefetch(const struct table *table, const struct store_batch *batch)
-{
-    for (uint32_t i = 0; i < batch->count; i++)
-        table_prefetch(table, batch->charge[i].key);
-}
-
 /* As the key's slot stands, which it leaves as it is. */
 APART void judge_unguarded(struct table *table, struct store_batch *batch, uint32_t i, struct engine_state *state)
 {
@@ -397,7 +391,6 @@ APART bool charge_one(struct table *table, struct store_batch *batch)
 
 APART bool charge_several(struct table *table, struct store_batch *batch)
 {
-    prefetch(table, batch);
     return charge_all(table, batch, batch->count);
 }
 
