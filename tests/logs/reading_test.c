@@ -114,7 +114,7 @@ static uint64_t next_random(uint64_t *seed)
     return *seed;
 }
 
-#define BIG_LINES 6000 /* several blocks of text */
+#define BIG_LINES 3000 /* several blocks of text */
 
 /* A file whose times are off their place by up to `disorder` seconds, with a line now and then that is no request. */
 static const char *make_big(size_t file, uint64_t disorder, struct expected *expected)
@@ -163,11 +163,12 @@ static void assert_sorted(size_t files, uint64_t disorder, uint64_t memory)
 static void any_disorder_is_sorted_within_any_memory(void **state)
 {
     (void)state;
-    static const uint64_t disorders[] = { 0, 1, 10, 200, 86000 }, memories[] = { 0, 1, 20000 };
+    static const uint64_t disorders[] = { 0, 1, 10, 200, 86000 }, memories[] = { 0, 20000 };
     for (size_t files = 1; files <= 3; files++)
         for (size_t d = 0; d < 5; d++)
-            for (size_t m = 0; m < 3; m++)
+            for (size_t m = 0; m < 2; m++)
                 assert_sorted(files, disorders[d], memories[m]);
+    assert_sorted(2, 200, 1);
 }
 
 /* ---- lines ---- */
