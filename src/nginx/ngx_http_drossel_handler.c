@@ -77,7 +77,7 @@ ngx_http_drossel_handler(ngx_http_request_t *r)
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_drossel_module);
 
-    if (!lcf->enable) {
+    if (!lcf->judge) {
         return NGX_DECLINED;
     }
 
@@ -203,6 +203,10 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
     }
 
     rc = limiter_check(mcf->limiter, &request, &decision);
+
+    /* the first look at the clock was needed anyhow; this one costs some 30 ns */
+
+    table_stats_time(mcf->table, table_now(mcf->table) - request.now_ns);
 
     if (rc != DROSSEL_OK) {
         ngx_http_drossel_log_failure(r, mcf, rc);
@@ -461,7 +465,7 @@ ngx_http_drossel_watch(ngx_http_request_t *r,
 
     /* one worker says it for all */
 
-    if (ngx_atomic_cmp_set(mcf->warned, 0, 1)) {
+    if (ngx_atomic_cmp_set(&mcf->shared->warned, 0, 1)) {
         ngx_http_drossel_log_proxy(r, mcf, decision, &forwarded->key);
     }
 }

@@ -7,12 +7,13 @@
 
 bool status_choose(struct drossel_text name, struct drossel_text accept, enum status_format *format)
 {
-    static const char *const names[] = { [STATUS_JSON] = "json", [STATUS_PROMETHEUS] = "prometheus", [STATUS_PAGE] = "html" };
+    static const char *const names[] = {
+        [STATUS_JSON] = "json", [STATUS_PROMETHEUS] = "prometheus", [STATUS_PAGE] = "html"
+    };
     /* Prometheus asks for OpenMetrics first and takes the older format gladly. */
-    static const struct http_type types[] = { { "application", "json" },
-                                              { "application", "openmetrics-text" },
-                                              { "text", "plain" },
-                                              { "text", "html" } };
+    static const struct http_type types[] = {
+        { "application", "json" }, { "application", "openmetrics-text" }, { "text", "plain" }, { "text", "html" }
+    };
     static const enum status_format by_type[] = { STATUS_JSON, STATUS_PROMETHEUS, STATUS_PROMETHEUS, STATUS_PAGE };
     if (name.size == 0) {
         *format = by_type[http_accept_best(accept, types, sizeof types / sizeof *types)];

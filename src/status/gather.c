@@ -71,5 +71,7 @@ void status_gather(const struct status_source *source, struct status_rate *rates
         return;
     sum_rates(source->table, rates, status->rate_count);
     (void)table_stats_limit(source->table, TABLE_LIMIT_BAN, &status->bans);
+    (void)table_stats_limit(source->table, TABLE_LIMIT_REQUEST, &status->requests);
     (void)table_stats_times(source->table, status->times);
+    status->times_sum_ns = table_stats_times_sum(source->table);
 }
