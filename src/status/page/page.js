@@ -9,6 +9,11 @@ const AWAY = ["refuse", "drop"];
 const at = id => document.getElementById(id);
 const history = [];          /* samples: { t, data }, oldest first, KEPT_S of them */
 const cards = new Map();     /* limit's name: its elements */
+const inView = new Set();    /* boxes of limits that can be seen: with a thousand limits, only these are drawn */
+const watcher = new IntersectionObserver(entries => {
+  for (const entry of entries) inView[entry.isIntersecting ? "add" : "delete"](entry.target);
+  drawLimits();
+}, { rootMargin: "200px" });
 let paused = false, failing = 0, timer = 0, names = "";
 
 /* ---- words ---- */
@@ -37,15 +42,15 @@ function ago(s) {
 }
 function instant(s) {        /* a short time: [number, unit] */
   for (const [unit, name] of [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]])
-    if (s >= unit) return [Number((s / unit).toPrecision(3)).toString(), name];
+    if (s >= unit) return [Number((s / unit).toPrecision(2)).toString(), name];
   return [Math.round(s * 1e9).toString(), "ns"];
 }
 const instantly = s => instant(s).join(" ");
-function counted(limit) {
+function ruleOf(limit) {
   const things = limit.counts === "accounts" || limit.counts === "addresses" ? "different " + limit.counts : limit.counts;
-  const rates = limit.rates.map((r, i) => whole(r.count) + (i === 0 ? " " + things : "") + " in " + lasting(r.window));
   const by = limit.by === "site" ? "for the whole site" : "by " + limit.by.replaceAll("+", " and ");
-  return rates.join(", ") + " " + by + (limit.block > 0 ? ", then blocked for " + lasting(limit.block) : "");
+  return whole(limit.count) + " " + things + " in " + lasting(limit.window) + ", " + by +
+         (limit.block > 0 ? "; then blocked for " + lasting(limit.block) : "");
 }
 
 /* ---- rates ---- */
@@ -116,7 +121,7 @@ function draw(svg, layers) {
       seen = seen || value > 0;
     });
     const [area, edge] = [svg.children[2 * n], svg.children[2 * n + 1]];
-    const isShown = count > 0 && (seen || kind === "allow");
+    const isShown = count > 0 && (seen || n === layers.length - 1);
     area.setAttribute("class", `area ${kind}`);
     edge.setAttribute("class", `edge ${kind}`);
     area.setAttribute("d", isShown ? "M" + upper.concat(lower).join("L") + "Z" : "");
@@ -162,7 +167,7 @@ function showTraffic(data) {
   say("judged", short(judged));
   say("away", short(away));
   say("judged-total", whole(total(data)) + " in all");
-  say("away-share", judged > 0 ? percent(Math.min(1, away / judged)) + "% of the requests" : whole(turnedAway(data)) + " in all");
+  say("away-share", judged > 0 ? percent(Math.min(1, away / judged)) + "% of these; " + whole(turnedAway(data)) + " in all" : whole(turnedAway(data)) + " in all");
   const all = series(total), turned = series(turnedAway);
   draw(at("judged-line"), [["allow", all]]);
   draw(at("away-line"), [["refuse", turned]]);
@@ -187,15 +192,18 @@ function quantile(buckets, q) {
 function showTimes(data) {
   const buckets = recentTimes(data), all = buckets.reduce((sum, b) => sum + b.count, 0), box = at("times");
   if (all === 0) {
-    say("median", "–"); say("median-unit", ""); say("tail", "nothing judged yet"); box.replaceChildren();
+    say("median", "–"); say("median-unit", ""); say("tail", "nothing judged yet"); say("shortest", ""); say("longest", "");
+    box.replaceChildren();
     return;
   }
   const used = buckets.map((b, i) => b.count > 0 ? i : -1).filter(i => i >= 0);
   const shown = buckets.slice(Math.max(0, used[0] - 1), used[used.length - 1] + 2), most = Math.max(...shown.map(b => b.count));
   const [number, unit] = instant(quantile(buckets, 0.5));
-  say("median", number);
+  say("median", "<" + number);
   say("median-unit", unit);
-  say("tail", "half at most; 99% within " + instantly(quantile(buckets, 0.99)) + ", 99.9% within " + instantly(quantile(buckets, 0.999)));
+  say("tail", "half of them; 99% under " + instantly(quantile(buckets, 0.99)) + ", 99.9% under " + instantly(quantile(buckets, 0.999)));
+  say("shortest", instantly((shown[0].le || 0) / 2));
+  say("longest", shown[shown.length - 1].le === null ? "" : instantly(shown[shown.length - 1].le));
   while (box.childElementCount > shown.length) box.lastChild.remove();
   while (box.childElementCount < shown.length) made("span", "", box);
   shown.forEach((b, i) => {
@@ -223,6 +231,7 @@ function card(limit) {
   svg.setAttribute("preserveAspectRatio", "none");
   svg.setAttribute("aria-hidden", "true");
   box.append(svg);
+  watcher.observe(box);
   return { box, tag, rule, svg, kinds: made("div", "kinds", box), cell: new Map() };
 }
 function cellOf(parts, kind) {
@@ -244,14 +253,13 @@ function showKinds(parts, limit) {
     cell.box.classList.toggle("quiet", now === 0);
   }
 }
-function showLimit(limit) {
-  const parts = cards.get(limit.name);
+function showLimit(limit, parts) {
   const tag = limit.dry_run ? "dry run" : limit.action === "refuse" ? "" : limit.action;
   limit.seen = limit.dry_run ? limit.dry_run_verdicts : limit.verdicts;
   say(parts.tag, tag);
   parts.tag.hidden = tag === "";
   parts.box.classList.toggle("dry", limit.dry_run);
-  say(parts.rule, counted(limit));
+  say(parts.rule, ruleOf(limit));
   showKinds(parts, limit);
   draw(parts.svg, KINDS.map(({ kind }) => [kind, series(d => verdicts(d, limit.name, kind))]));
 }
@@ -268,20 +276,27 @@ function showLimits(data) {
   for (const limit of data.limits) {
     const isWanted = limit.name.toLowerCase().includes(wanted);
     cards.get(limit.name).box.hidden = !isWanted;
-    if (isWanted) { shown++; showLimit(limit); }
+    shown += isWanted;
   }
   at("none").hidden = shown > 0;
   say("none", data.limits.length === 0 ? "The policy has no limits." : "No limit has such a name.");
+  drawLimits();
+}
+function drawLimits() {
+  const last = history[history.length - 1];
+  for (const limit of last ? last.data.limits : []) {
+    const parts = cards.get(limit.name);
+    if (parts && inView.has(parts.box)) showLimit(limit, parts);
+  }
 }
 
 function showFacts(data) {
   const { evicted, inserted, taken_over: taken } = data.table, box = at("facts");
   const facts = [
-    [whole(data.requests.refuse || 0), "requests refused", false], [whole(data.requests.drop || 0), "dropped", false],
-    [whole(inserted), "keys entered", false], [whole(evicted.expired), "made room when they had expired", false],
-    [whole(evicted.live), "made room with quota used", false], [whole(evicted.full), "made room at their limit", evicted.full > 0],
-    [whole(evicted.blocked), "made room though blocked", evicted.blocked > 0],
-    [whole(taken), "taken over from processes that died", false], [whole(data.store_errors), "errors of the store", data.store_errors > 0],
+    [whole(inserted), "keys entered", false], [whole(evicted.expired), "expired, made room", false],
+    [whole(evicted.live), "in use, made room", false], [whole(evicted.full), "at their limit, made room", evicted.full > 0],
+    [whole(evicted.blocked), "blocked, made room", evicted.blocked > 0],
+    [whole(taken), "taken over from the dead", false], [whole(data.store_errors), "errors of the store", data.store_errors > 0],
   ];
   say("table-path", data.table.path);
   while (box.childElementCount < facts.length) { const fact = made("div", "", box); made("b", "", fact); made("span", "", fact); }
@@ -317,14 +332,16 @@ async function ask() {
 }
 async function poll() {
   timer = 0;
+  let data = null;
   try {
-    take(await ask());
+    data = await ask();
     failing = 0;
   } catch (error) {
     failing++;
   }
-  showState();
   next();
+  if (data !== null) take(data);
+  showState();
 }
 function next() {
   if (!paused && !document.hidden && timer === 0) timer = setTimeout(poll, POLL_MS);
