@@ -6,8 +6,11 @@
 
 #include <string.h>
 
-static enum drossel_verdict verdict_of(const struct policy_limit *limit, const struct engine_verdict *verdict)
+enum drossel_verdict limiter_verdict_of(const struct policy_limit *limit, const struct store_charge *charge)
 {
+    const struct engine_verdict *verdict = &charge->verdict;
+    if (charge->held && (charge->advisory || charge->may_hold))
+        return DROSSEL_ALLOW; /* nothing is certain yet: others decide */
     if (verdict->allowed)
         return verdict->delay_ns > 0 ? DROSSEL_DELAY : DROSSEL_ALLOW;
     switch (limit->action) {
@@ -118,6 +121,8 @@ static inline bool merge_one(const struct limiter *limiter, const struct store_c
     decision->remaining = verdict->remaining;
     decision->used = verdict->used;
     decision->subject_hash = charge->key.home;
+    if (charge->cost > 0)
+        table_stats_count(limiter->table, charge->limit_id, TABLE_PASSED, false);
     return true;
 }
 
@@ -133,9 +138,7 @@ static __attribute__((noinline)) void merge_all(const struct limiter *limiter, c
         if (!charge[i].judged || charge[i].counts_open_of > 0)
             continue;
         const struct policy_limit *limit = &policy->limits[policy->rates[rate[i]].limit];
-        enum drossel_verdict kind = verdict_of(limit, verdict);
-        if (charge[i].held && (charge[i].advisory || charge[i].may_hold))
-            kind = DROSSEL_ALLOW; /* nothing is certain yet: others decide */
+        enum drossel_verdict kind = limiter_verdict_of(limit, &charge[i]);
         if (limit->dry_run) {
             add_dry_run(policy, policy->rates[rate[i]].limit, kind, verdict, &told, decision);
             continue;
@@ -160,9 +163,11 @@ static __attribute__((noinline)) void merge_all(const struct limiter *limiter, c
         decision->status = 0;
 }
 
-inline void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
+inline bool limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
                           uint32_t count, struct drossel_decision *decision)
 {
-    if (count != 1 || !merge_one(limiter, charge, rate[0], decision))
-        merge_all(limiter, charge, rate, count, decision);
+    if (count == 1 && merge_one(limiter, charge, rate[0], decision))
+        return true;
+    merge_all(limiter, charge, rate, count, decision);
+    return count == 0;
 }

@@ -54,7 +54,7 @@ struct offender {
 _Static_assert(sizeof(struct offender) == 64, "an offender is one cache line");
 
 struct offender_set {
-    _Atomic uint64_t guard;          /* 0: free, else when it was taken */
+    _Atomic uint64_t guard;          /* when it was taken last; the lowest bit: it is taken now */
     _Atomic uint64_t id[OFFENDER_WAYS];      /* key's tag | 1 << 15 for a dry run | limit; 0: free */
     struct offender offender[OFFENDER_WAYS];
     struct name_slot name[OFFENDER_WAYS];    /* its `key` is the id */

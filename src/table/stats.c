@@ -9,6 +9,7 @@
 
 #define DRY_RUN 0x8000u /* in an offender's id, above the limit */
 #define SET_BITS 9
+#define HELD UINT64_C(1) /* in a guard: taken */
 _Static_assert(OFFENDER_SETS == 1 << SET_BITS, "a set is chosen by so many bits");
 _Static_assert(TABLE_LIMITS_MAX <= DRY_RUN, "a limit leaves the dry run's bit alone");
 _Static_assert(TABLE_OFFENDERS_MAX == OFFENDER_SETS * OFFENDER_WAYS, "as many as all sets hold");
@@ -148,24 +149,36 @@ static void replace(const struct table *table, struct offender_set *set, uint64_
     atomic_store_explicit(&set->id[way], id, memory_order_release); /* the entry is complete */
 }
 
-static bool is_held(uint64_t guard, uint64_t now_ns)
+static bool is_full(const struct offender_set *set)
+{
+    for (unsigned way = 0; way < OFFENDER_WAYS; way++)
+        if (atomic_load_explicit(&set->id[way], memory_order_relaxed) == 0)
+            return false;
+    return true;
+}
+
+/* May nobody come in now?  A held guard is that of a writer; a free one tells when the last key came in. */
+static bool is_closed(const struct offender_set *set, uint64_t guard, uint64_t now_ns)
 {
     uint64_t since_ns = now_ns > guard ? now_ns - guard : guard - now_ns;
-    return guard != 0 && since_ns < TABLE_OFFENDERS_PATIENCE_NS;
+    if ((guard & HELD) != 0)
+        return since_ns < TABLE_OFFENDERS_PATIENCE_NS;
+    return since_ns < TABLE_OFFENDERS_EVERY_NS && is_full(set);
 }
 
 SELDOM static void add_new(const struct table *table, struct offender_set *set, uint64_t id,
                            const struct table_offence *offence)
 {
-    uint64_t own = offence->now_ns | 1, seen = atomic_load_explicit(&set->guard, memory_order_relaxed);
-    if (is_held(seen, offence->now_ns) ||
+    uint64_t own = offence->now_ns | HELD, seen = atomic_load_explicit(&set->guard, memory_order_relaxed);
+    if (is_closed(set, seen, offence->now_ns) ||
         !atomic_compare_exchange_strong_explicit(&set->guard, &seen, own, memory_order_acquire, memory_order_relaxed))
         return;
     if (!add_if_known(set, id, offence)) /* by the last holder, since we looked */
         replace(table, set, id, offence);
     seen = own;
     /* Unless it was taken over, because we were stopped for so long. */
-    (void)atomic_compare_exchange_strong_explicit(&set->guard, &seen, 0, memory_order_release, memory_order_relaxed);
+    (void)atomic_compare_exchange_strong_explicit(&set->guard, &seen, own & ~HELD, memory_order_release,
+                                                  memory_order_relaxed);
 }
 
 void table_stats_offend(struct table *table, const struct table_offence *offence)

@@ -9,7 +9,8 @@
  *  - Counters: two lines of 64 bytes for each registered limit and shard, the second for its dry runs.  Exact: each is one
  *    relaxed atomic add.  A thread always writes to the same of the TABLE_SHARDS shards, so that workers seldom want one line.
  *  - Offenders: the keys that were, or in a dry run would have been, delayed, refused, dropped, challenged or marked, each with
- *    its first and last time.  Sets of 7 entries, in which the one that was not seen for longest gives way.
+ *    its first and last time.  Sets of 7 entries, in which the one that was not seen for longest gives way; a full set takes a
+ *    new key at most every TABLE_OFFENDERS_EVERY_NS, so that a flood of many keys neither costs much nor leaves only its last.
  *  - Times: powers of two of nanoseconds, of doors that measure.
  *
  * Memory.  The region is a hole in the file until a limit of a policy is registered; then the offenders, and the pages of the
@@ -47,6 +48,7 @@ enum table_verdict {
 
 #define TABLE_TIMES 32
 #define TABLE_OFFENDERS_PATIENCE_NS UINT64_C(1000000000)
+#define TABLE_OFFENDERS_EVERY_NS UINT64_C(10000000)
 
 /* Is anything counted here? */
 bool table_has_stats(const struct table *table);
