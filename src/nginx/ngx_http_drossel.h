@@ -197,6 +197,11 @@ void ngx_http_drossel_log_flush(ngx_http_drossel_main_conf_t *mcf,
 
 ngx_int_t ngx_http_drossel_add_variables(ngx_conf_t *cf);
 
+/* Counts a decision for the status. */
+void ngx_http_drossel_tell(ngx_http_drossel_main_conf_t *mcf,
+    const struct drossel_request *request,
+    const struct drossel_decision *decision);
+
 /* The setter of drossel_status, and what it has to do when locations merge. */
 char *ngx_http_drossel_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 ngx_int_t ngx_http_drossel_status_merge(ngx_conf_t *cf,

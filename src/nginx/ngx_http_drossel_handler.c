@@ -204,10 +204,6 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
 
     rc = limiter_check(mcf->limiter, &request, &decision);
 
-    /* the first look at the clock was needed anyhow; this one costs some 30 ns */
-
-    table_stats_time(mcf->table, table_now(mcf->table) - request.now_ns);
-
     if (rc != DROSSEL_OK) {
         ngx_http_drossel_log_failure(r, mcf, rc);
         return NGX_DECLINED;
@@ -220,6 +216,8 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
     if (decision.verdict == DROSSEL_HOLD) {
         return ngx_http_drossel_pause(r, ctx, &request, &decision);
     }
+
+    ngx_http_drossel_tell(mcf, &request, &decision);
 
     if (!mcf->watch.done && seen->forwarded) {
         ngx_http_drossel_watch(r, mcf, &decision, seen->forwarded);
