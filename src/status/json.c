@@ -195,6 +195,7 @@ void status_json(const struct status *status, struct http_writer *writer)
     put_decisions(status, writer);
     put_tallies(writer, "requests", status->requests.count);
     put_tallies(writer, "dry_run_requests", status->requests.dry_run);
+    put_number(writer, "banned", status->bans.count[TABLE_REFUSED]);
     put_limits(status, writer);
     http_put_string(writer, "}\n");
 }

@@ -18,7 +18,7 @@
 #include "table/stats.h"
 #include "table/table.h"
 
-#define STATUS_SLOTS_MAX 32768           /* slots looked at: all of a table of 16k keys, else a share to within 0.3 % */
+#define STATUS_SLOTS_MAX 32768           /* slots looked at: all of a table of 16k keys, else a part; 1 ms */
 #define STATUS_FILL_AGE_NS UINT64_C(1000000000)  /* so long a look at them is good */
 
 /* The last look at the slots; zeroed in the beginning.  Of one process. */

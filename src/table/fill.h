@@ -2,8 +2,8 @@
  * How full a table is.
  *
  * A table of a billion bytes is not read whole while others wait: of a large one only some slots are looked at, in
- * runs of neighbours that are spread evenly.  Homes of keys are hashes, so that these slots are like all others: a share
- * of p is known to within sqrt(p (1 - p) / looked_at), half a hundredth with 10,000 slots.
+ * runs of neighbours that are spread evenly.  Homes of keys are hashes, so that these slots are like all others: with
+ * 30,000 of them looked at, a share is known to within about one hundredth of the table.
  */
 #ifndef DROSSEL_TABLE_FILL_H
 #define DROSSEL_TABLE_FILL_H
@@ -21,7 +21,7 @@ struct table_fill {
     uint64_t blocked;
 };
 
-/* Looks at `most` slots at the most, but at least at one run of them.  Without a lock; about 1 ms for 20,000 slots of a cold table. */
+/* Looks at `most` slots at the most, but at least at one run of them.  Without a lock; 1 ms for 30,000 slots of a cold table. */
 void table_fill(struct table *table, uint64_t now_ns, uint64_t most, struct table_fill *fill);
 
 /* A count of `fill`, scaled to the whole table, rounded. */

@@ -3,10 +3,12 @@ import base64
 import hashlib
 import json
 import os
+import pathlib
 import re
 import time
 
 import pytest
+import yaml
 
 import exposition
 from command import drossel
@@ -192,6 +194,13 @@ def test_prometheus_tells_the_same_as_json_and_keeps_to_the_format(nginx):
     assert value_of(samples, "drossel_store_errors_total") == 0
 
 
+def test_refusals_by_a_ban_are_told(nginx):
+    server = nginx("limits: { page: { by: address, allow: 2 per 1h, ban: 1h } }\n", server=SERVER)
+    server.statuses(6)
+    assert status_of(server)["banned"] == 3 and status_of(server)["requests"]["refuse"] == 4
+    assert value_of(metrics_of(server), "drossel_refused_by_ban_total") == 3
+
+
 def test_no_label_has_a_value_that_clients_choose(nginx):
     server = nginx("client: { token_from: [header.X-Key] }\nlimits:\n  a: { by: path, allow: 1 per 1h }\n"
                    "  t: { by: token, allow: 1 per 1h }\n", server=SERVER)
@@ -275,3 +284,17 @@ def test_scripts_and_styles_of_the_page_are_named_by_their_hashes_and_nothing_el
         digests = ["'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'" for text in texts]
         assert len(digests) == 1 and rules[rule].split() == digests
     assert answer.headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_the_alarms_of_the_example_ask_for_what_is_told(nginx):
+    examples = pathlib.Path(__file__).parents[2] / "examples"
+    rules = yaml.safe_load((examples / "prometheus-alerts.yml").read_text())["groups"][0]["rules"]
+    asked = {name for rule in rules for name in re.findall(r"drossel_\w+", rule["expr"])}
+    assert len(rules) >= 7 and len(asked) >= 7
+    assert asked <= {name for name, _ in metrics_of(nginx(POLICY, server=SERVER))}
+
+
+def test_the_manual_names_every_metric(nginx):
+    manual = (pathlib.Path(__file__).parents[2] / "docs/operations.md").read_text()
+    for name, _ in metrics_of(nginx(POLICY, server=SERVER)):
+        assert f"`{re.sub('_(bucket|sum|count)$', '', name)}`" in manual, name

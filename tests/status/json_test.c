@@ -72,6 +72,7 @@ static void numbers_stand_where_they_belong(void **state)
         { "decisions.buckets.10.count", 0 },
         { "requests.refuse", 7 },
         { "dry_run_requests.drop", 1 },
+        { "banned", 1 },
     };
     struct told told = { 0 };
     struct inner inner =
@@ -86,6 +87,7 @@ static void numbers_stand_where_they_belong(void **state)
     for (unsigned i = 0; i < 7; i++)
         table_stats_count(inner.table, TABLE_LIMIT_REQUEST, TABLE_REFUSED, false);
     table_stats_count(inner.table, TABLE_LIMIT_REQUEST, TABLE_DROPPED, true);
+    table_stats_count(inner.table, TABLE_LIMIT_BAN, TABLE_REFUSED, false);
     json_t *root = read_json(&inner, &told);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double number = number_at(root, cases[i].path);

@@ -29,6 +29,7 @@ function short(n) {
   }
 }
 const whole = n => n < 1e7 ? n.toLocaleString("en") : short(n);
+const some = n => n < 10000 ? whole(n) : short(n);
 const percent = p => p > 0 && p < 0.001 ? "<0.1" : (100 * p).toFixed(p < 0.0995 && p > 0 ? 1 : 0);
 function lasting(s) {
   for (const [unit, name] of [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]])
@@ -219,8 +220,8 @@ function showFill(data) {
   say("fill", percent(used));
   at("gauge-live").style.width = 100 * live + "%";
   at("gauge-used").style.width = 100 * Math.max(0, used - live) + "%";
-  say("keys", about + short(table.live) + (table.live === 1 ? " key counts" : " keys count") + ", of " + short(table.slots) + " places" +
-      (table.blocked > 0 ? "; " + short(table.blocked) + " blocked" : ""));
+  say("keys", about + some(table.live) + (table.live === 1 ? " key counts" : " keys count") + ", of " + some(table.slots) + " places" +
+      (table.blocked > 0 ? "; " + some(table.blocked) + " blocked" : ""));
 }
 
 function card(limit) {
@@ -293,7 +294,7 @@ function drawLimits() {
 function showFacts(data) {
   const { evicted, inserted, taken_over: taken } = data.table, box = at("facts");
   const facts = [
-    [whole(inserted), "keys entered", false], [whole(evicted.expired), "expired, made room", false],
+    [whole(data.banned), "refused by a ban", false], [whole(inserted), "keys entered", false], [whole(evicted.expired), "expired, made room", false],
     [whole(evicted.live), "in use, made room", false], [whole(evicted.full), "at their limit, made room", evicted.full > 0],
     [whole(evicted.blocked), "blocked, made room", evicted.blocked > 0],
     [whole(taken), "taken over from the dead", false], [whole(data.store_errors), "errors of the store", data.store_errors > 0],
