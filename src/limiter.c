@@ -69,6 +69,7 @@ struct limiter *limiter_open(const struct policy *policy, struct table *table, c
     limiter->has_exemptions = policy_has_exemptions(policy);
     for (uint32_t i = 0; i < policy->limit_count; i++)
         limiter_plan(limiter, i, &limiter->plain[i]);
+    limiter->alone = limiter_alone_plan(limiter);
     return limiter;
 }
 
@@ -148,23 +149,12 @@ INLINED void charge_and_merge(const struct limiter *limiter, struct subject_find
         decision->signed_in = subject_signed_in(finder);
 }
 
-/* Field by field: compilers clear so much at once with `rep stos`, which takes longer to begin than these to end.  Names and
- * quotas are left as they are: only as many as the counts say are set. */
 INLINED void begin_decision(const struct way *way, struct drossel_decision *decision)
 {
-    decision->verdict = DROSSEL_ALLOW;
-    decision->status = 200;
-    decision->signed_in = decision->banned = decision->blocked = decision->started_block = decision->untrusted = false;
+    limiter_begin_decision(decision);
     decision->exempt = way->exempt;
     decision->missing_forward = way->missing_forward;
-    decision->limit = UINT32_MAX;
-    decision->limit_name = NULL;
-    decision->remaining = decision->used = decision->wait_ns = decision->delay_ns = decision->subject_hash = 0;
     decision->client = way->finder.client;
-    decision->dry_run_count = decision->quota_count = 0;
-    decision->dry_run_verdict = DROSSEL_ALLOW;
-    decision->dry_run_wait_ns = decision->hold_ns = 0;
-    decision->ticket.count = 0;
 }
 
 static struct policy_facts facts_of(const struct drossel_request *request)
@@ -355,8 +345,8 @@ bool limiter_needs_body(const struct limiter *limiter, const struct drossel_requ
     return false;
 }
 
-inline enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_request *request,
-                                         struct drossel_decision *decision)
+APART enum drossel_result check_any(struct limiter *limiter, const struct drossel_request *request,
+                                    struct drossel_decision *decision)
 {
     struct store_charge charge[LIMITER_CHARGES];
     uint32_t rate[LIMITER_CHARGES];
@@ -365,6 +355,14 @@ inline enum drossel_result limiter_check(struct limiter *limiter, const struct d
     way.charges = (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES, .fetch = true };
     prepare(limiter, request, &way);
     return finish(limiter, &way, hold, decision);
+}
+
+inline enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_request *request,
+                                         struct drossel_decision *decision)
+{
+    if (limiter->alone != NULL && limiter_check_alone(limiter, request, decision))
+        return DROSSEL_OK;
+    return check_any(limiter, request, decision);
 }
 
 #define GROUP 16 /* requests of a batch that are prepared together */
@@ -386,27 +384,53 @@ static void fetch_group(const struct limiter *limiter, const struct ahead *ahead
             table_prefetch(limiter->table, ahead[i].charge[k].key);
 }
 
-enum drossel_result limiter_check_batch(struct limiter *limiter, const struct drossel_request *requests, size_t count,
-                                        struct drossel_decision *decisions)
+/* Those of a group for which the shortest way is too short are decided by their turn, too. */
+static enum drossel_result check_group_alone(struct limiter *limiter, const struct drossel_request *requests,
+                                             size_t count, struct drossel_decision *decisions)
+{
+    struct limiter_alone_key keys[GROUP];
+    limiter_alone_fetch(limiter, requests, count, keys);
+    for (size_t i = 0; i < count; i++) {
+        if (limiter_alone_fetched(limiter, &requests[i], &keys[i], &decisions[i]))
+            continue;
+        enum drossel_result result = check_any(limiter, &requests[i], &decisions[i]);
+        if (result != DROSSEL_OK)
+            return result;
+    }
+    return DROSSEL_OK;
+}
+
+static enum drossel_result check_group(struct limiter *limiter, const struct drossel_request *requests, size_t count,
+                                       struct drossel_decision *decisions)
 {
     struct ahead ahead[GROUP];
     struct table_hold hold[GROUP_CHARGES];
+    for (size_t i = 0; i < count; i++) {
+        ahead[i].way.charges =
+            (struct charges){ .charge = ahead[i].charge, .rate = ahead[i].rate, .cap = GROUP_CHARGES };
+        prepare(limiter, &requests[i], &ahead[i].way);
+    }
+    fetch_group(limiter, ahead, count);
+    for (size_t i = 0; i < count; i++) {
+        struct way *way = &ahead[i].way;
+        enum drossel_result result = way->is_crowded ? check_any(limiter, &requests[i], &decisions[i])
+                                                     : finish(limiter, way, hold, &decisions[i]);
+        if (result != DROSSEL_OK)
+            return result;
+    }
+    return DROSSEL_OK;
+}
+
+enum drossel_result limiter_check_batch(struct limiter *limiter, const struct drossel_request *requests, size_t count,
+                                        struct drossel_decision *decisions)
+{
     for (size_t first = 0; first < count; first += GROUP) {
         size_t size = count - first < GROUP ? count - first : GROUP;
-        for (size_t i = 0; i < size; i++) {
-            ahead[i].way.charges =
-                (struct charges){ .charge = ahead[i].charge, .rate = ahead[i].rate, .cap = GROUP_CHARGES };
-            prepare(limiter, &requests[first + i], &ahead[i].way);
-        }
-        fetch_group(limiter, ahead, size);
-        for (size_t i = 0; i < size; i++) {
-            struct way *way = &ahead[i].way;
-            enum drossel_result result = way->is_crowded
-                                             ? limiter_check(limiter, &requests[first + i], &decisions[first + i])
-                                             : finish(limiter, way, hold, &decisions[first + i]);
-            if (result != DROSSEL_OK)
-                return result;
-        }
+        enum drossel_result result = limiter->alone != NULL
+                                         ? check_group_alone(limiter, &requests[first], size, &decisions[first])
+                                         : check_group(limiter, &requests[first], size, &decisions[first]);
+        if (result != DROSSEL_OK)
+            return result;
     }
     return DROSSEL_OK;
 }

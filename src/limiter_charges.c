@@ -97,6 +97,8 @@ void limiter_plan(const struct limiter *limiter, uint32_t index, struct plain_li
     const struct policy_rate *rate = &policy->rates[limit->first_rate];
     *plain = (struct plain_limit){
         .engine = &rate->engine,
+        .of = rate,
+        .name = limit->name,
         .seed = rate->seed,
         .cost = limit->cost,
         .rate = limit->first_rate,

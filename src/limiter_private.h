@@ -11,8 +11,10 @@
  * account at most. */
 struct plain_limit {
     const struct engine_limit *engine;   /* NULL: it is not so plain */
+    const struct policy_rate *of;
+    const char *name;
     uint64_t seed, cost;
-    uint32_t rate;
+    uint32_t rate;                       /* index of `of` */
     uint32_t doors;                      /* of the limit, also if it is not so plain */
     uint16_t limit_id;
     bool advisory;
@@ -23,6 +25,7 @@ struct limiter {
     const struct policy *policy;
     struct table *table;
     struct plain_limit *plain;       /* of policy->limits, by index */
+    const struct plain_limit *alone; /* the only limit there is, if it goes the shortest way; else NULL */
     bool has_classes, has_exemptions; /* of the policy: without them its facts need not be looked at */
     uint64_t ban_extend_ns;          /* the longest `ban` with `extend`; 0: none */
     uint16_t limit_id[];             /* of policy->rates, by index: place in the table's registry */
@@ -43,6 +46,38 @@ struct charges {
     bool fetch;          /* the keys' lines are fetched as soon as they are known */
     bool has_open;       /* some count charges with an open outcome */
 };
+
+/* Field by field: compilers clear so much at once with `rep stos`, which takes longer to begin than these to end.  Names and
+ * quotas are left as they are: only as many as the counts say are set.  The client is the caller's to set. */
+static inline __attribute__((always_inline)) void limiter_begin_decision(struct drossel_decision *decision)
+{
+    decision->verdict = DROSSEL_ALLOW;
+    decision->status = 200;
+    decision->signed_in = decision->banned = decision->blocked = decision->started_block = decision->untrusted = false;
+    decision->exempt = decision->missing_forward = false;
+    decision->limit = UINT32_MAX;
+    decision->limit_name = NULL;
+    decision->remaining = decision->used = decision->wait_ns = decision->delay_ns = decision->subject_hash = 0;
+    decision->dry_run_count = decision->quota_count = 0;
+    decision->dry_run_verdict = DROSSEL_ALLOW;
+    decision->dry_run_wait_ns = decision->hold_ns = 0;
+    decision->ticket.count = 0;
+}
+
+/* The shortest way; see limiter_alone.c.  The plan for it, or NULL, once all limits are planned. */
+const struct plain_limit *limiter_alone_plan(const struct limiter *limiter);
+/* False: nothing was decided, and the decision is to be begun anew. */
+bool limiter_check_alone(const struct limiter *limiter, const struct drossel_request *request,
+                         struct drossel_decision *decision);
+/* The same for several: first all their keys, whose lines are fetched, then each by its turn. */
+struct limiter_alone_key {
+    struct table_key key;
+    bool found;
+};
+void limiter_alone_fetch(const struct limiter *limiter, const struct drossel_request *requests, size_t count,
+                         struct limiter_alone_key *keys);
+bool limiter_alone_fetched(const struct limiter *limiter, const struct drossel_request *request,
+                           const struct limiter_alone_key *key, struct drossel_decision *decision);
 
 /* Works out what limit number `index` charges, once its rates are registered. */
 void limiter_plan(const struct limiter *limiter, uint32_t index, struct plain_limit *plain);

@@ -128,8 +128,8 @@ static bool part_hash_anew(struct subject_finder *finder, const struct policy_pa
         *hash = key_address_hash(finder->secret, kind, &finder->client_key);
         return true;
     }
-    if (part->kind == POLICY_BY_SITE) { /* one for everybody: there is nothing to hash, the limit's seed does it */
-        memcpy(hash->half, finder->secret, sizeof hash->half);
+    if (part->kind == POLICY_BY_SITE) { /* one for everybody */
+        *hash = key_part_hash(finder->secret, kind, "", 0);
         return true;
     }
     if (!subject_part(finder, part, &text))

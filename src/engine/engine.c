@@ -32,9 +32,6 @@ const char *engine_compile(const struct engine_spec *spec, struct engine_limit *
     switch ((enum engine_algorithm)spec->algorithm) {
     case ENGINE_SLIDING:
         wrong = sliding_compile(&compiled);
-        compiled.count_bits = (uint8_t)(compiled.stamp_bits - compiled.age_bits);
-        compiled.stamp_mask = (UINT64_C(1) << compiled.stamp_bits) - 1;
-        compiled.age_mask = (UINT64_C(1) << compiled.age_bits) - 1;
         break;
     case ENGINE_BUCKET:
     case ENGINE_LEAKY:
@@ -223,6 +220,14 @@ inline void engine_charge(struct engine_state *state, const struct engine_limit 
         distinct_charge(state, limit, cost, now_ns);
         break;
     }
+}
+
+inline bool engine_pass(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
+                        struct engine_verdict *verdict)
+{
+    if (!limit->is_plain || cost == 0 || is_blocked(state, now_ns) || state->time_ns > now_ns)
+        return false;
+    return sliding_pass(state, limit, cost, now_ns, verdict);
 }
 
 inline bool engine_exceed_writes(const struct engine_limit *limit, const struct engine_verdict *verdict)

@@ -66,6 +66,7 @@ struct engine_spec {
 struct engine_limit {
     struct engine_spec spec;
     uint64_t quantum_ns;         /* sliding: grid of the stamps' times */
+    uint64_t quantum_inverse;    /* sliding: to divide by it with a multiplication, see stamps.h */
     uint64_t unit_ns;            /* bucket, leaky: T/N, whole nanoseconds ... */
     uint64_t unit_rest;          /* ... and the rest, in 1/N ns */
     uint64_t depth_ns;           /* bucket, leaky: capacity * T/N, whole nanoseconds ... */
@@ -76,6 +77,8 @@ struct engine_limit {
     uint8_t stamp_bits;          /* sliding: bits of one */
     uint8_t age_bits;            /* sliding: of these, for the time; the rest count charges */
     uint8_t count_bits;          /* sliding: that rest */
+    uint8_t quantum_shift;       /* sliding: see stamps.h */
+    bool is_plain;               /* may engine_pass say yes? */
     uint64_t stamp_mask, age_mask;   /* sliding: so many ones */
 };
 
@@ -119,6 +122,11 @@ void engine_judge(const struct engine_state *state, const struct engine_limit *l
 /* Charges a cost that engine_judge admitted, in this `verdict`, for the same state at the same `now`; sets verdict->mark. */
 void engine_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                    struct engine_verdict *verdict);
+
+/* engine_judge and engine_charge at once, for what nearly all requests are: not blocked, and there is room.  False, and nothing is changed, if it
+ * is anything else, or takes more than a few steps to find out; then those two tell.  The state is one for which engine_settle_clock has nothing to do. */
+bool engine_pass(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
+                 struct engine_verdict *verdict);
 
 /* Is there anything to write when this limit refuses?  (It blocks, or counts refusals.) */
 bool engine_exceed_writes(const struct engine_limit *limit, const struct engine_verdict *verdict);

@@ -79,7 +79,20 @@ static uint64_t looseness(const struct engine_limit *limit)
     return (uint64_t)(chunk_part + grid_part);
 }
 
-const char *sliding_compile(struct engine_limit *limit)
+/* The rest that is made of a layout.  Without an inverse, for the quantum 1, grid_of divides. */
+static void derive(struct engine_limit *limit)
+{
+    limit->count_bits = (uint8_t)(limit->stamp_bits - limit->age_bits);
+    limit->stamp_mask = (UINT64_C(1) << limit->stamp_bits) - 1;
+    limit->age_mask = (UINT64_C(1) << limit->age_bits) - 1;
+    unsigned bits = bits_for(limit->quantum_ns - 1);
+    if (bits == 0)
+        return;
+    limit->quantum_inverse = (uint64_t)((((wide)1 << (63 + bits)) + limit->quantum_ns - 1) / limit->quantum_ns);
+    limit->quantum_shift = (uint8_t)(bits - 1);
+}
+
+static const char *choose_layout(struct engine_limit *limit)
 {
     uint64_t count = limit->spec.count;
     limit->capacity = count;
@@ -105,4 +118,14 @@ const char *sliding_compile(struct engine_limit *limit)
         return "a sliding window cannot hold so many charges with refunds; use `algorithm: bucket`, or a lower limit";
     (void)lay_out(limit, best);
     return NULL;
+}
+
+const char *sliding_compile(struct engine_limit *limit)
+{
+    const char *wrong = choose_layout(limit);
+    if (wrong == NULL)
+        derive(limit);
+    bool is_queued = (limit->spec.flags & ENGINE_QUEUE) != 0;
+    limit->is_plain = wrong == NULL && limit->count_bits == 0 && limit->spec.count > 0 && !is_queued;
+    return wrong;
 }

@@ -7,6 +7,8 @@
 
 #include "engine/algorithm.h"
 
+__extension__ typedef unsigned __int128 stamps_wide;
+
 #define STAMPS_MAX 30
 #define LIVE_SHIFT 59 /* number of closed stamps, in the top 5 bits of log[3] */
 #define LIVE_MASK (UINT64_C(31) << LIVE_SHIFT)
@@ -32,22 +34,26 @@ static inline unsigned count_bits(const struct engine_limit *limit)
     return limit->count_bits;
 }
 
-/* The `place`th closed stamp, 0 the newest, as it is packed. */
+/* The `place`th closed stamp, 0 the newest, as it is packed.  Without a branch, which would be guessed wrong for every other key: what the
+ * next word gives where it is not needed lies beyond the mask. */
 static inline uint64_t code_at(const struct engine_state *state, const struct engine_limit *limit, unsigned place)
 {
     unsigned bit = place * limit->stamp_bits;
-    unsigned word = bit / 64, shift = bit % 64;
-    uint64_t value = state->log[word] >> shift;
-    if (shift + limit->stamp_bits > 64)
-        value |= state->log[word + 1] << (64 - shift);
-    return value & limit->stamp_mask;
+    unsigned word = bit / 64, shift = bit % 64, next = word + (word < 3);
+    return (state->log[word] >> shift | state->log[next] << 1 << (63 - shift)) & limit->stamp_mask;
 }
 
+/* time_ns / quantum_ns, rounded up.  A division takes as long as half a judgement; below 2^63 it is a multiplication by 2^(63 + L) /
+ * quantum_ns, rounded up, with L bits in quantum_ns - 1: exact for dividends of 63 bits (Granlund, Montgomery: Division by Invariant
+ * Integers using Multiplication, 1994, theorem 4.2). */
 static inline uint64_t grid_of(const struct engine_limit *limit, uint64_t time_ns)
 {
-    if (limit->quantum_ns == 1)
+    if (limit->quantum_inverse == 0) /* of the quantum 1 */
         return time_ns;
-    return time_ns / limit->quantum_ns + (time_ns % limit->quantum_ns != 0);
+    uint64_t last_ns = time_ns + limit->quantum_ns - 1;
+    if ((time_ns | last_ns) >> 63 != 0)
+        return time_ns / limit->quantum_ns + (time_ns % limit->quantum_ns != 0);
+    return (uint64_t)((stamps_wide)last_ns * limit->quantum_inverse >> 64) >> limit->quantum_shift;
 }
 
 static inline uint64_t count_of(const struct engine_limit *limit, uint64_t code)

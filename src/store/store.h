@@ -43,6 +43,10 @@ struct store_batch {
  * Not decided (batch->is_held): returns false, and nothing at all is written. */
 bool store_table_charge(struct table *table, struct store_batch *batch);
 
+/* The shortest way of one charge (key, limit, limit_id, cost) that is not advisory: made, and its verdict set, if the key has a slot
+ * and room.  False, and nothing is changed, if it is anything else: then store_table_charge tells. */
+bool store_table_pass(struct table *table, struct store_charge *charge, uint64_t now_ns);
+
 /* Judges all charges without guards and writes nothing: what a charge would come to now. */
 void store_table_judge(struct table *table, struct store_batch *batch);
 

@@ -294,11 +294,25 @@ APART void settle_late(struct table *table, struct store_batch *batch, uint32_t 
     }
 }
 
+/* One held key that has room: judged and charged at once, as nearly every request is.  False if it is not so simple. */
+INLINED bool pass_one(struct store_batch *batch)
+{
+    struct store_charge *charge = &batch->charge[0];
+    struct table_hold *hold = &batch->hold[0];
+    if (!is_held(hold) || !engine_pass(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict))
+        return false;
+    charge->judged = true;
+    charge->held = false;
+    return true;
+}
+
 INLINED enum outcome try_charge(struct table *table, struct store_batch *batch, uint32_t count)
 {
     uint32_t ticket = table_ticket();
     if (take_all(table, batch, count, ticket) == AGAIN)
         return AGAIN;
+    if (count == 1 && pass_one(batch))
+        return table_put(table, &batch->hold[0], batch->charge[0].key, batch->charge[0].limit_id) ? ADMITTED : AGAIN;
     enum outcome outcome = judge_all(batch, count);
     if (outcome == ADMITTED && has_absent(batch, count) && insert_absent(table, batch, ticket) == AGAIN)
         return AGAIN;
@@ -352,6 +366,18 @@ APART bool charge_several(struct table *table, struct store_batch *batch)
 inline bool store_table_charge(struct table *table, struct store_batch *batch)
 {
     return batch->count == 1 ? charge_one(table, batch) : charge_several(table, batch);
+}
+
+inline bool store_table_pass(struct table *table, struct store_charge *charge, uint64_t now_ns)
+{
+    struct table_hold hold; /* not cleared: all of it is set once it is taken */
+    hold.slot = table_find(table, charge->key);
+    if (table_take_found(table, charge->key, charge->limit_id, now_ns, table_ticket(), &hold) != TABLE_TAKEN)
+        return false;
+    if (engine_pass(&hold.state, charge->limit, charge->cost, now_ns, &charge->verdict))
+        return table_put(table, &hold, charge->key, charge->limit_id);
+    table_drop(table, &hold);
+    return false;
 }
 
 void store_table_judge(struct table *table, struct store_batch *batch)

@@ -34,7 +34,7 @@ _Static_assert(sizeof(struct name_slot) == 64, "a name is as long as a slot");
 
 struct limit_slot {
     _Atomic uint32_t ready;          /* 1 once `limit` is complete; never changes back */
-    uint32_t reserved;
+    _Atomic uint32_t is_dry_run;     /* for the eye only: of the last offence */
     struct table_limit limit;
 };
 _Static_assert(sizeof(struct limit_slot) <= 256, "a registered limit has 256 bytes");

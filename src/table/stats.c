@@ -187,6 +187,9 @@ void table_stats_offend(struct table *table, const struct table_offence *offence
         return;
     uint64_t id = (offence->key.tag & TABLE_TAG_MASK) | (offence->is_dry_run ? DRY_RUN : 0) | offence->limit;
     uint64_t set = (id * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - SET_BITS);
+    _Atomic uint32_t *is_dry_run = &table_limit_slot(table, offence->limit)->is_dry_run;
+    if (atomic_load_explicit(is_dry_run, memory_order_relaxed) != offence->is_dry_run)
+        atomic_store_explicit(is_dry_run, offence->is_dry_run, memory_order_relaxed);
     if (!add_if_known(&table->stats->offenders[set], id, offence))
         add_new(table, &table->stats->offenders[set], id, offence);
 }
@@ -208,6 +211,9 @@ bool table_stats_limit(const struct table *table, uint32_t limit, struct table_l
             stats->count[i] += word(&table->stats->limits[shard][limit].count[i]);
             stats->dry_run[i] += word(&table->stats->limits[shard][limit].dry_run[i]);
         }
+    bool never_enforced = stats->dry_run[TABLE_PASSED] > 0 && stats->count[TABLE_PASSED] == 0;
+    stats->is_dry_run =
+        never_enforced || atomic_load_explicit(&table_limit_slot(table, limit)->is_dry_run, memory_order_relaxed) != 0;
     return true;
 }
 

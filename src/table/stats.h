@@ -85,6 +85,7 @@ void table_stats_time(struct table *table, uint64_t took_ns);
 struct table_limit_stats {
     uint64_t count[TABLE_TALLIES];       /* by enum table_verdict */
     uint64_t dry_run[TABLE_TALLIES];     /* the same of its dry runs: would have been */
+    bool is_dry_run;                     /* it is in dry run now, as far as its last verdicts tell */
 };
 /* The sums of one limit.  False, and all zero, where it is not counted. */
 bool table_stats_limit(const struct table *table, uint32_t limit, struct table_limit_stats *stats);

@@ -191,6 +191,8 @@ struct table_entry {
 };
 /* Reads the next used slot at or after `*slot` without a lock (a consistent copy or none); false at the end. */
 bool table_next(const struct table *table, uint64_t *slot, struct table_entry *entry);
+/* The same before slot `end` only: for those who look through a large table bit by bit.  False leaves `*slot` at the end. */
+bool table_next_before(const struct table *table, uint64_t *slot, uint64_t end, struct table_entry *entry);
 
 /* Frees the slot if it still holds this entry's key.  Waits for a writer.  True if it was freed. */
 bool table_forget(struct table *table, const struct table_entry *entry, uint64_t now_ns);

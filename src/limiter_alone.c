@@ -1,0 +1,102 @@
+/*
+ * The shortest way of a request: a policy whose only limit counts addresses, and a client that has room.
+ *
+ * It comes to the same as the general way, without a list of charges, a batch, and a merge of verdicts: half of the
+ * instructions of what is asked most often.  Whatever is not as expected is left to the general way, with nothing changed.
+ */
+#include "limiter_private.h"
+
+#include "request/key.h"
+
+const struct plain_limit *limiter_alone_plan(const struct limiter *limiter)
+{
+    const struct policy *policy = limiter->policy;
+    if (policy->limit_count != 1 || limiter->has_classes || limiter->has_exemptions)
+        return NULL;
+    const struct plain_limit *plain = &limiter->plain[0];
+    bool is_plain = plain->engine != NULL && plain->engine->is_plain;
+    return is_plain && plain->by_address && !plain->advisory ? plain : NULL;
+}
+
+/* What does not depend on the key's state. */
+static inline void begin(const struct limiter *limiter, const struct drossel_request *request, struct table_key key,
+                         struct drossel_decision *decision)
+{
+    const struct policy_rate *rate = limiter->alone->of;
+    limiter_begin_decision(decision);
+    decision->limit = rate->limit;
+    decision->limit_name = limiter->alone->name;
+    decision->client = request->address;
+    decision->subject_hash = key.home;
+    decision->quota[0].name = rate->name;
+    decision->quota[0].count = rate->engine.spec.count;
+    decision->quota[0].window_ns = rate->engine.spec.period_ns;
+    decision->quota[0].violated = false;
+    decision->quota_count = 1;
+}
+
+/* The key that the request counts under.  False if it goes the general way. */
+static inline bool find_key(const struct limiter *limiter, const struct drossel_request *request, struct table_key *key)
+{
+    const struct plain_limit *plain = limiter->alone;
+    if (request->address.family == DROSSEL_NONE || (plain->doors >> request->door & 1) == 0 ||
+        request->extra_cost != 0 || table_bans_until(limiter->table) > request->now_ns)
+        return false;
+    struct key_hash hash;
+    const uint8_t *secret = table_secret(limiter->table);
+    if (request->address.family == DROSSEL_IPV6) {
+        struct drossel_address counted = client_key(&request->address, limiter->policy->ipv6_prefix);
+        hash = key_address_hash(secret, POLICY_BY_ADDRESS, &counted);
+    } else {
+        hash = key_address_hash(secret, POLICY_BY_ADDRESS, &request->address);
+    }
+    *key = table_key_mix(hash.half, plain->seed);
+    return true;
+}
+
+/* The decision is begun first, while the key's line is on its way from memory: its guard is a barrier, behind which nothing more
+ * could be done meanwhile. */
+static inline bool pass(const struct limiter *limiter, const struct drossel_request *request, struct table_key key,
+                        struct drossel_decision *decision)
+{
+    const struct plain_limit *plain = limiter->alone;
+    begin(limiter, request, key, decision);
+    struct store_charge charge; /* not cleared: no more of it is read */
+    charge.key = key;
+    charge.limit = plain->engine;
+    charge.limit_id = plain->limit_id;
+    charge.cost = plain->cost;
+    if (!store_table_pass(limiter->table, &charge, request->now_ns))
+        return false;
+    decision->remaining = decision->quota[0].remaining = charge.verdict.remaining;
+    decision->used = charge.verdict.used;
+    decision->quota[0].more_ns = charge.verdict.more_ns;
+    table_stats_count(limiter->table, charge.limit_id, TABLE_PASSED, false);
+    return true;
+}
+
+__attribute__((flatten)) bool limiter_check_alone(const struct limiter *limiter, const struct drossel_request *request,
+                         struct drossel_decision *decision)
+{
+    struct table_key key;
+    if (!find_key(limiter, request, &key))
+        return false;
+    table_prefetch(limiter->table, key);
+    return pass(limiter, request, key, decision);
+}
+
+void limiter_alone_fetch(const struct limiter *limiter, const struct drossel_request *requests, size_t count,
+                         struct limiter_alone_key *keys)
+{
+    for (size_t i = 0; i < count; i++)
+        keys[i].found = find_key(limiter, &requests[i], &keys[i].key);
+    for (size_t i = 0; i < count; i++)
+        if (keys[i].found)
+            table_prefetch(limiter->table, keys[i].key);
+}
+
+__attribute__((flatten)) bool limiter_alone_fetched(const struct limiter *limiter, const struct drossel_request *request,
+                           const struct limiter_alone_key *key, struct drossel_decision *decision)
+{
+    return key->found && pass(limiter, request, key->key, decision);
+}
