@@ -7,8 +7,8 @@
 
 #include "cli/live.h"
 
-const char *const top_order_names[TOP_ORDERS] = { "closest to its limit", "used", "wait",
-                                                  "stopped",              "last stopped", "name" };
+const char *const top_order_names[TOP_ORDERS] = { "closest to its limit", "used", "wait", "stopped",
+                                                  "last stopped",         "name" };
 
 struct top_model *top_model_open(struct table *table)
 {
@@ -57,7 +57,7 @@ static void sample_one(struct top_rate *rate, uint64_t passed, uint64_t stopped,
 void top_model_sample(struct top_model *model, uint64_t now_ns)
 {
     uint64_t all_passed = 0, all_stopped = 0;
-    if (model->sampled_ns > 0 && now_ns <= model->sampled_ns)
+    if (model->sampled_ns > 0 && (now_ns <= model->sampled_ns || now_ns - model->sampled_ns < TOP_SAMPLE_LEAST_NS))
         return;
     double seconds = model->sampled_ns > 0 ? (double)(now_ns - model->sampled_ns) / 1e9 : 0;
     uint32_t known = model->limits->count;
@@ -278,9 +278,8 @@ void top_model_focus(struct top_model *model, const char *name)
         return;
     for (uint32_t i = 0; i < model->key_count && model->focused_count < TOP_FOCUS; i++) /* what is known already */
         if (strcmp(model->key[i].live.entry.name, name) == 0)
-            model->focused[model->focused_count++] = (struct top_ranked){
-                model->key[i].worth, model->key[i].live.entry.slot, model->key[i].live.entry.tag
-            };
+            model->focused[model->focused_count++] =
+                (struct top_ranked){ model->key[i].worth, model->key[i].live.entry.slot, model->key[i].live.entry.tag };
     begin_pass(model);
 }
 

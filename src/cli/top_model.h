@@ -76,7 +76,9 @@ struct top_model {
 struct top_model *top_model_open(struct table *table);
 void top_model_close(struct top_model *model);
 
-/* Takes a sample of all rates.  Once a second or so; more than once in a moment is harmless. */
+/* Takes a sample of all rates, and reads who was stopped.  Once a second or so; within TOP_SAMPLE_LEAST_NS of the last one nothing
+ * happens. */
+#define TOP_SAMPLE_LEAST_NS UINT64_C(500000000)
 void top_model_sample(struct top_model *model, uint64_t now_ns);
 
 /* Looks at up to `slots` more.  True when this ended a pass. */
