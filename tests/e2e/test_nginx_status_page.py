@@ -108,7 +108,8 @@ def test_the_page_asks_where_it_came_from(nginx, look):
     assert console == [] and page.text("state") == "live"
 
 
-def test_when_nobody_answers_the_page_says_so(nginx, look):
-    server = nginx(POLICY, server="location = /status { drossel_status; if ($arg_format = json) { return 503; } }")
-    page, _ = look(f"http://127.0.0.1:{server.port}/status")
-    assert page.text("state") == "no answer"
+def test_when_its_questions_are_not_answered_the_page_says_so(nginx, look):
+    server = nginx(POLICY, server="location = /status { drossel_status; if ($arg_format = json) { return 503; } }"
+                                  "location = /gone { drossel_status; if ($arg_format = json) { return 444; } }")
+    assert look(f"http://127.0.0.1:{server.port}/status")[0].text("state") == "answered 503"
+    assert look(f"http://127.0.0.1:{server.port}/gone")[0].text("state") == "no answer"

@@ -14,7 +14,7 @@ const watcher = new IntersectionObserver(entries => {
   for (const entry of entries) inView[entry.isIntersecting ? "add" : "delete"](entry.target);
   drawLimits();
 }, { rootMargin: "200px" });
-let paused = false, failing = 0, timer = 0, names = "";
+let paused = false, failing = "", timer = 0, names = "";
 
 /* ---- words ---- */
 
@@ -141,6 +141,7 @@ function showHead(data) {
 function alertsOf(data) {
   const found = [], evicted = kind => rate(d => d.table.evicted[kind], KEPT_S) * KEPT_S >= 0.5;
   if (data.table.lost) found.push(["bad", "The table's file was cut off.", "This worker counts alone, from nothing. Remove the file and reload nginx."]);
+  else if (!data.table.counted) found.push(["", "This table keeps no statistics.", "It was made without them: only the table's own numbers are told."]);
   if (evicted("blocked")) found.push(["bad", "Blocks are being lost.", "The table is too small for the keys that are blocked: more table: keys, now."]);
   if (evicted("full")) found.push(["bad", "Keys at their limit are being forgotten.", "Who was refused got in again: more table: keys, now."]);
   if (rate(d => d.store_errors, KEPT_S) > 0) found.push(["bad", "The store fails.", "Requests pass as the policy's on_outage says; the error log has the reason."]);
@@ -311,8 +312,8 @@ function showFacts(data) {
 function showState() {
   const last = history[history.length - 1];
   const since = last ? Math.round((performance.now() - last.heard) / 1000) : 0;
-  say("state", paused ? "paused" : failing > 0 ? (last ? "no answer for " + since + " s" : "no answer") : last ? "live" : "starting");
-  at("live").className = "dot" + (failing > 0 ? " bad" : paused ? "" : last ? " on" : "");
+  say("state", paused ? "paused" : failing ? failing + (last ? " for " + since + " s" : "") : last ? "live" : "starting");
+  at("live").className = "dot" + (failing ? " bad" : paused ? "" : last ? " on" : "");
 }
 
 /* ---- asking ---- */
@@ -328,17 +329,16 @@ function take(data) {
 }
 async function ask() {
   const answer = await fetch(location.pathname + "?format=json", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
-  if (!answer.ok) throw new Error(answer.status);
-  return answer.json();
+  return answer.ok ? answer.json() : Promise.reject(new Error("answered " + answer.status));
 }
 async function poll() {
   timer = 0;
   let data = null;
   try {
     data = await ask();
-    failing = 0;
+    failing = "";
   } catch (error) {
-    failing++;
+    failing = error.message.startsWith("answered ") ? error.message : "no answer";
   }
   next();
   if (data !== null) take(data);
