@@ -181,7 +181,7 @@ ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer,
     type->data = (u_char *) answer->content_type;
     type->len = ngx_strlen(answer->content_type);
 
-    end = ngx_strlchr(type->data, type->data + type->len, ';');
+    end = memchr(type->data, ';', type->len);
 
     r->headers_out.content_type_len = end ? (size_t) (end - type->data)
                                           : type->len;
