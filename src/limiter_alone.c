@@ -76,7 +76,7 @@ static inline bool pass(const struct limiter *limiter, const struct drossel_requ
 }
 
 __attribute__((flatten)) bool limiter_check_alone(const struct limiter *limiter, const struct drossel_request *request,
-                         struct drossel_decision *decision)
+                                                  struct drossel_decision *decision)
 {
     struct table_key key;
     if (!find_key(limiter, request, &key))
@@ -95,8 +95,10 @@ void limiter_alone_fetch(const struct limiter *limiter, const struct drossel_req
             table_prefetch(limiter->table, keys[i].key);
 }
 
-__attribute__((flatten)) bool limiter_alone_fetched(const struct limiter *limiter, const struct drossel_request *request,
-                           const struct limiter_alone_key *key, struct drossel_decision *decision)
+__attribute__((flatten)) bool limiter_alone_fetched(const struct limiter *limiter,
+                                                    const struct drossel_request *request,
+                                                    const struct limiter_alone_key *key,
+                                                    struct drossel_decision *decision)
 {
     return key->found && pass(limiter, request, key->key, decision);
 }

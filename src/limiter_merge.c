@@ -104,25 +104,35 @@ static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel
     decision->subject_hash = charge->key.home;
 }
 
-/* The most frequent case by far: one limit, and there is room. */
-static inline bool merge_one(const struct limiter *limiter, const struct store_charge *charge, uint32_t rate,
-                             struct drossel_decision *decision)
+/* The most frequent case by far: there is room everywhere.  False, with nothing that would stay, if it is another. */
+static inline bool merge_room(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
+                              uint32_t count, struct drossel_decision *decision)
 {
-    const struct policy_rate *of = &limiter->policy->rates[rate];
-    const struct policy_limit *limit = &limiter->policy->limits[of->limit];
-    const struct engine_verdict *verdict = &charge->verdict;
-    if (!verdict->allowed || verdict->delay_ns > 0 || limit->dry_run)
+    const struct policy *policy = limiter->policy;
+    uint32_t fewest = 0;
+    if (count == 0 || count > DROSSEL_QUOTAS)
         return false;
-    decision->quota[0] = (struct drossel_quota){ of->name,           of->engine.spec.count, of->engine.spec.period_ns,
-                                                 verdict->remaining, verdict->more_ns,      false };
-    decision->quota_count = 1;
-    decision->limit = of->limit;
-    decision->limit_name = limit->name;
-    decision->remaining = verdict->remaining;
-    decision->used = verdict->used;
-    decision->subject_hash = charge->key.home;
-    if (charge->cost > 0)
-        table_stats_count(limiter->table, charge->limit_id, TABLE_PASSED, false);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct policy_rate *of = &policy->rates[rate[i]];
+        const struct engine_verdict *verdict = &charge[i].verdict;
+        if (!charge[i].judged || !verdict->allowed || verdict->delay_ns > 0 || charge[i].counts_open_of > 0 ||
+            policy->limits[of->limit].dry_run)
+            return false;
+        decision->quota[i] =
+            (struct drossel_quota){ of->name,           of->engine.spec.count, of->engine.spec.period_ns,
+                                    verdict->remaining, verdict->more_ns,      false };
+        if (verdict->remaining < charge[fewest].verdict.remaining)
+            fewest = i;
+    }
+    decision->quota_count = count;
+    decision->limit = policy->rates[rate[fewest]].limit;
+    decision->limit_name = policy->limits[decision->limit].name;
+    decision->remaining = charge[fewest].verdict.remaining;
+    decision->used = charge[fewest].verdict.used;
+    decision->subject_hash = charge[fewest].key.home;
+    for (uint32_t i = 0; i < count; i++)
+        if (charge[i].cost > 0)
+            table_stats_count(limiter->table, charge[i].limit_id, TABLE_PASSED, false);
     return true;
 }
 
@@ -166,7 +176,7 @@ static __attribute__((noinline)) void merge_all(const struct limiter *limiter, c
 inline bool limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
                           uint32_t count, struct drossel_decision *decision)
 {
-    if (count == 1 && merge_one(limiter, charge, rate[0], decision))
+    if (merge_room(limiter, charge, rate, count, decision))
         return true;
     merge_all(limiter, charge, rate, count, decision);
     return count == 0;

@@ -96,8 +96,8 @@ size_t limiter_address_format(const struct drossel_address *counted, unsigned ip
 /* What a limit's action makes of what the engine says to one of its charges, as if it were alone. */
 enum drossel_verdict limiter_verdict_of(const struct policy_limit *limit, const struct store_charge *charge);
 
-/* Merges the verdicts of all charges into one decision.  Returns whether nothing is left to count: the most frequent case, one
- * limit that had room, is counted on the way. */
+/* Merges the verdicts of all charges into one decision.  Returns whether nothing is left to count: the most frequent case,
+ * room everywhere, is counted on the way. */
 bool limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate, uint32_t count,
                    struct drossel_decision *decision);
 

@@ -2,7 +2,7 @@
  * Counting what limits said (table/stats.h).  Each limit is counted by its own verdict, also where another one decided; charges
  * of no cost are questions and are not counted.
  *
- * One limit that had room, which is nearly every request, is counted by limiter_merge; this is the way of all others.
+ * Requests that found room everywhere, which are nearly all, are counted by limiter_merge; this is the way of all others.
  */
 #include "limiter_private.h"
 

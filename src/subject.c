@@ -167,7 +167,7 @@ static bool joined_hash(struct subject_finder *finder, const struct policy_subje
         if (!part_hash(finder, &subject->part[i], &parts[i]))
             return false;
     }
-    *hash = key_join(finder->secret, parts, kinds, subject->part_count);
+    *hash = key_join(parts, kinds, subject->part_count);
     return true;
 }
 

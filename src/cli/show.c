@@ -113,7 +113,7 @@ static void print_verdicts(const struct show_view *view)
             sum[k] += view->limits->limit[i].sum.count[k];
             dry_run[k] += view->limits->limit[i].sum.dry_run[k];
         }
-    print_sums("verdicts:", sum, TABLE_PASSED);
+    print_sums("verdicts of all limits:", sum, TABLE_PASSED);
     if (live_stopped(dry_run) > 0)
         print_sums("; in dry run:", dry_run, TABLE_MARKED);
     putchar('\n');

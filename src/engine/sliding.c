@@ -351,6 +351,12 @@ inline void sliding_judge(const struct engine_state *state, const struct engine_
     uint64_t at_ns = effective_time(state, now_ns);
     struct window window = window_seen(state, limit, at_ns);
     uint64_t used = window.charges + cost, count = limit->spec.count;
+    if (cost == 0 && !is_queued(limit)) { /* asked for each key that has room when another one refuses */
+        verdict->allowed = true;
+        tell_window(state, limit, &window, verdict);
+        tell_spans(limit, at_ns, now_ns, verdict);
+        return;
+    }
     if (cost == 0 || used > count || window.open + cost > limit->chunk || is_queued(limit)) {
         struct window in_memory = window; /* a copy, so that otherwise registers suffice */
         judge_otherwise(state, limit, (struct charge){ cost, now_ns }, &in_memory, verdict);

@@ -193,7 +193,7 @@ ngx_http_drossel_send_text(ngx_http_request_t *r, ngx_uint_t status,
     type->data = (u_char *) media_type;
     type->len = ngx_strlen(media_type);
 
-    end = ngx_strlchr(type->data, type->data + type->len, ';');
+    end = memchr(type->data, ';', type->len);
 
     r->headers_out.content_type_len = end ? (size_t) (end - type->data)
                                           : type->len;

@@ -105,6 +105,32 @@ static bool begins(struct drossel_text text, struct drossel_text prefix)
     return prefix.size <= text.size && (prefix.size == 0 || memcmp(text.data, prefix.data, prefix.size) == 0);
 }
 
+/* The next bytes of a text as a number that sorts as they do. */
+static uint64_t lead_of(const struct affixes *affixes, struct drossel_text text, bool is_member)
+{
+    uint64_t lead = 0;
+    size_t size = text.size - affixes->common < 8 ? text.size - affixes->common : 8;
+    for (size_t i = 0; i < size; i++) {
+        size_t at = affixes->common + i;
+        bool turn = affixes->backwards && !is_member;
+        unsigned char byte = (unsigned char)(turn ? lower(text.data[text.size - 1 - at]) : text.data[at]);
+        lead |= (uint64_t)byte << (56 - 8 * i);
+    }
+    return lead;
+}
+
+/* Members that begin alike are told apart by what comes then: the numbers lie side by side, where the members do not. */
+static void fill_leads(struct policy_arena *arena, struct affixes *affixes)
+{
+    struct drossel_text first = affixes->sorted[0].text, last = affixes->sorted[affixes->count - 1].text;
+    size_t size = first.size < last.size ? first.size : last.size;
+    while (affixes->common < size && first.data[affixes->common] == last.data[affixes->common])
+        affixes->common++;
+    affixes->leads = arena_array(arena, affixes->count, sizeof(*affixes->leads));
+    for (uint32_t i = 0; i < affixes->count; i++)
+        affixes->leads[i] = lead_of(affixes, affixes->sorted[i].text, true);
+}
+
 void affixes_seal(struct policy_arena *arena, struct affixes *affixes)
 {
     affixes->count = (uint32_t)affixes->words.list.count;
@@ -120,6 +146,7 @@ void affixes_seal(struct policy_arena *arena, struct affixes *affixes)
             parent = affixes->sorted[parent].parent;
         affixes->sorted[i].parent = parent;
     }
+    fill_leads(arena, affixes);
 }
 
 /* Equal leading bytes of member and text, of which `from` are known; `*order` is the sign of member - text. */
@@ -138,24 +165,47 @@ static size_t compare(const struct affixes *affixes, struct drossel_text member,
     return size;
 }
 
-uint32_t affixes_find(const struct affixes *affixes, struct drossel_text text)
+/* How many leads are less than `lead`, or not greater. */
+static uint32_t leads_below(const struct affixes *affixes, uint64_t lead, bool or_equal)
 {
-    uint32_t low = 0, high = affixes->count; /* the members before `low` are not greater than the text */
-    size_t shared = 0;                       /* bytes of the last of them that are the text's ... */
-    size_t above = 0;                        /* ... and of the member at `high`: all between share the lesser */
+    uint32_t low = 0;
+    for (uint32_t left = affixes->count; left > 0;) {
+        uint32_t half = left / 2;
+        uint64_t at = affixes->leads[low + half];
+        bool is_below = at < lead || (or_equal && at == lead);
+        low = is_below ? low + half + 1 : low; /* no branch: it would be guessed wrong every other time */
+        left = is_below ? left - half - 1 : half;
+    }
+    return low;
+}
+
+/* How many members are not greater than the text. */
+static uint32_t members_below(const struct affixes *affixes, struct drossel_text text)
+{
+    int order;
+    if (compare(affixes, affixes->sorted[0].text, text, 0, &order) < affixes->common)
+        return order > 0 ? 0 : affixes->count;
+    uint64_t lead = lead_of(affixes, text, false);
+    uint32_t low = leads_below(affixes, lead, false), high = leads_below(affixes, lead, true);
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        int order;
-        size_t equal = compare(affixes, affixes->sorted[middle].text, text, shared < above ? shared : above, &order);
-        if (order > 0) {
+        (void)compare(affixes, affixes->sorted[middle].text, text, affixes->common, &order);
+        if (order > 0)
             high = middle;
-            above = equal;
-        } else {
+        else
             low = middle + 1;
-            shared = equal;
-        }
     }
-    uint32_t found = low == 0 ? WORDS_NONE : low - 1;
+    return low;
+}
+
+uint32_t affixes_find(const struct affixes *affixes, struct drossel_text text)
+{
+    int order;
+    uint32_t below = affixes->count == 0 ? 0 : members_below(affixes, text);
+    if (below == 0)
+        return WORDS_NONE;
+    uint32_t found = below - 1;
+    size_t shared = compare(affixes, affixes->sorted[found].text, text, 0, &order);
     while (found != WORDS_NONE && affixes->sorted[found].text.size > shared)
         found = affixes->sorted[found].parent;
     return found;

@@ -2,7 +2,8 @@
  * Lookup of texts, compiled once and then read by any thread.
  *
  * `words` finds a whole text by hash.  `affixes` finds all prefixes (or suffixes) of a text that are in a set: the set is
- * sorted, each member knows the longest other member that is a prefix of it, and one binary search finds the chain.
+ * sorted, each member knows the longest other member that is a prefix of it, and one binary search finds the chain: at first
+ * among numbers made of the eight bytes behind what all members share, which lie in a few lines of memory.
  * Each member carries a list of numbers (of classes).
  */
 #ifndef DROSSEL_POLICY_WORDS_H
@@ -34,6 +35,8 @@ struct affixes {
     bool backwards;     /* suffixes, and case does not count */
     struct words words; /* while they are added */
     struct word *sorted;
+    size_t common;   /* bytes that all members begin with */
+    uint64_t *leads; /* of each of `sorted`, the bytes after those */
     uint32_t count;
 };
 

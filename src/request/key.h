@@ -1,9 +1,10 @@
 /*
  * Subjects and their hashes: what a key is made of, as 128 bits.
  *
- * SipHash-2-4 with 128 bits of result (Aumasson and Bernstein 2012), keyed with the table's secret: nobody outside can
- * choose keys that meet in the table.  Parts of different kinds never collide (the kind is in the hash's key), and parts
- * of a combination are joined as fixed-length digests with their kinds, so that ("ab","c") and ("a","bc") differ.
+ * SipHash-1-3 with 128 bits of result (Aumasson and Bernstein 2012), keyed with the table's secret: nobody outside can
+ * choose keys that meet in the table.  One round for each word and three at the end are what hash tables take (CPython, Rust, Ruby); the
+ * hash is seen by nobody who could not read the table.  Parts of different kinds never collide (the kind is in the hash's key), and
+ * parts of a combination are joined as fixed-length hashes, each by its place and kind, so that ("ab","c") and ("a","bc") differ.
  */
 #ifndef DROSSEL_REQUEST_KEY_H
 #define DROSSEL_REQUEST_KEY_H
@@ -25,8 +26,7 @@ struct key_hash key_pair_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t ki
 /* Hash of an address as it is to be counted (client_key). */
 struct key_hash key_address_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind, const struct drossel_address *address);
 
-/* One hash of several parts, 2 to KEY_PARTS_MAX. */
-struct key_hash key_join(const uint8_t secret[KEY_SECRET_BYTES], const struct key_hash *parts, const uint8_t *kinds,
-                         size_t count);
+/* One hash of several parts' hashes, 2 to KEY_PARTS_MAX. */
+struct key_hash key_join(const struct key_hash *parts, const uint8_t *kinds, size_t count);
 
 #endif

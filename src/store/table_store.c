@@ -294,16 +294,39 @@ APART void settle_late(struct table *table, struct store_batch *batch, uint32_t 
     }
 }
 
-/* One held key that has room: judged and charged at once, as nearly every request is.  False if it is not so simple. */
-INLINED bool pass_one(struct store_batch *batch)
+/* All keys are held and have room: each is judged and charged at once, as in nearly every request.  False if one is not so simple;
+ * the others then get back what they had, from their slots, which nobody else has written meanwhile. */
+INLINED bool pass_all(struct table *table, struct store_batch *batch, uint32_t count)
 {
-    struct store_charge *charge = &batch->charge[0];
-    struct table_hold *hold = &batch->hold[0];
-    if (!is_held(hold) || !engine_pass(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict))
+    for (uint32_t i = 0; i < count; i++) {
+        struct store_charge *charge = &batch->charge[i];
+        struct table_hold *hold = &batch->hold[i];
+        charge->judged = true;
+        charge->held = false;
+        if (is_held(hold) && engine_pass(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict))
+            continue;
+        while (i-- > 0)
+            table_reread(table, &batch->hold[i], batch->charge[i].limit_id, batch->now_ns);
         return false;
-    charge->judged = true;
-    charge->held = false;
+    }
     return true;
+}
+
+/* Writes what pass_all has charged. */
+INLINED enum outcome put_all(struct table *table, struct store_batch *batch, uint32_t count)
+{
+    if (count > 1 && !holds_all(table, batch, count)) {
+        drop_all(table, batch, count);
+        return AGAIN;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (table_put(table, &batch->hold[i], batch->charge[i].key, batch->charge[i].limit_id))
+            continue;
+        if (count == 1)
+            return AGAIN;
+        settle_late(table, batch, i, true);
+    }
+    return ADMITTED;
 }
 
 INLINED enum outcome try_charge(struct table *table, struct store_batch *batch, uint32_t count)
@@ -311,8 +334,8 @@ INLINED enum outcome try_charge(struct table *table, struct store_batch *batch, 
     uint32_t ticket = table_ticket();
     if (take_all(table, batch, count, ticket) == AGAIN)
         return AGAIN;
-    if (count == 1 && pass_one(batch))
-        return table_put(table, &batch->hold[0], batch->charge[0].key, batch->charge[0].limit_id) ? ADMITTED : AGAIN;
+    if (!batch->has_open && pass_all(table, batch, count))
+        return put_all(table, batch, count);
     enum outcome outcome = judge_all(batch, count);
     if (outcome == ADMITTED && has_absent(batch, count) && insert_absent(table, batch, ticket) == AGAIN)
         return AGAIN;

@@ -118,7 +118,8 @@ static void the_grid_is_a_division_rounded_up(void **unused)
     (void)unused;
     uint64_t seed = 43;
     for (unsigned i = 0; i < 400000; i++) {
-        struct engine_limit limit = sliding_limit(1 + random_below(&seed, 200000), MS + random_below(&seed, 366 * DAY), 0);
+        struct engine_limit limit =
+            sliding_limit(1 + random_below(&seed, 200000), MS + random_below(&seed, 366 * DAY), 0);
         uint64_t quantum_ns = limit.quantum_ns, time_ns = random_next(&seed) >> random_below(&seed, 64);
         if (i % 2 == 0) /* next to a place, where rounding would show */
             time_ns = time_ns / quantum_ns * quantum_ns + random_below(&seed, 3) - 1;

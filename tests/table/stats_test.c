@@ -329,7 +329,7 @@ static void a_writer_that_was_killed_in_a_set_is_not_waited_for(void **state)
         assert_int_equal(offender.count[TABLE_MARKED], 0);
         assert_int_equal(strncmp(offender.name, "192.0.2.", 8), 0);
     }
-    assert_true(count_offenders(table) > 1900);
+    assert_true(count_offenders(table) > 1500); /* all but what found its set full */
     table_close(table);
 }
 
