@@ -3,8 +3,8 @@
  *
  *     extract PAIRS
  *
- * Two bodies of 1,024 bytes: an ordinary one, as a login form of a browser sends it, and a dense one, in which every
- * few bytes a key, a number or an escape begins.  The other side is a number: 2 us, the most that it may take.  Jansson, which
+ * Two bodies of 1,024 bytes: an ordinary one, as the script of a login page sends it, and a dense one, in which a
+ * token begins every other byte.  The other side is a number: 2 us, the most that it may take.  Jansson, which
  * makes a tree of the whole, reads the same bodies for comparison.
  */
 #include <jansson.h>
@@ -31,8 +31,8 @@ static const struct kind kinds[] = {
       "{\"name\": \"Firefox on Linux\", \"width\": 1920, \"height\": 1080, \"languages\": [\"en-GB\", \"en\"]}, "
       "\"captcha\": \"",
       "03AFcWeA7", "\"}" },
-    { "extract-dense", "dense", "{\"q\":{", "\"a\":1,\"b\\n\":[{},\"\\u00e9\",-0.5e3],",
-      "\"z\":0},\"email\":\"jane.doe@shop.example\"}" },
+    { "extract-dense", "dense", "{\"items\":[", "{\"id\":17,\"n\":2,\"s\":\"a1\"},",
+      "{}],\"email\":\"jane.doe@shop.example\"}" },
 };
 
 /* Fills the body with the repeated part, and what is left over with spaces. */
