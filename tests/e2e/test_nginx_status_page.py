@@ -1,8 +1,12 @@
 """The page of drossel_status in a browser without a screen."""
+import copy
 import html.parser
+import http.server
+import json
 import os
 import shutil
 import subprocess
+import threading
 
 import pytest
 
@@ -113,3 +117,82 @@ def test_when_its_questions_are_not_answered_the_page_says_so(nginx, look):
                                   "location = /gone { drossel_status; if ($arg_format = json) { return 444; } }")
     assert look(f"http://127.0.0.1:{server.port}/status")[0].text("state") == "answered 503"
     assert look(f"http://127.0.0.1:{server.port}/gone")[0].text("state") == "no answer"
+
+
+@pytest.fixture
+def play(nginx, look):
+    """Shows the page what `change` makes of the first answer, second for second: it gets the answer and the second's number."""
+    real = nginx(POLICY, server=SERVER)
+    page, first = real.fetch("/status?format=html"), json.loads(real.fetch("/status?format=json").body)
+    servers = []
+
+    def run(change):
+        seconds = iter(range(10 ** 6))
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                answer = copy.deepcopy(first)
+                if "json" in self.path:
+                    second = next(seconds)
+                    answer["time"] += second
+                    change(answer, second)
+                body = (json.dumps(answer) if "json" in self.path else page.body).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json" if "json" in self.path else "text/html; charset=utf-8")
+                self.send_header("Content-Security-Policy", page.headers["Content-Security-Policy"])
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        shown, console = look(f"http://127.0.0.1:{server.server_address[1]}/", seconds=12)
+        assert console == [] and next(seconds) > 6
+        return shown
+
+    yield run
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_rates_are_what_counters_grow_by(play):
+    def change(answer, second):
+        answer["decisions"]["count"] = 1000 + 40 * second
+        answer["requests"]["refuse"] = 500 + 10 * second
+        answer["limits"][0]["verdicts"]["refuse"] = 7 + 10 * second
+
+    page = play(change)
+    assert (page.text("judged"), page.text("away")) == ("40", "10")
+    assert page.text("away-share").startswith("25% of these; ")
+    assert "10/srefused" in page.of_class("limit")[0]
+
+
+def test_counters_that_begin_anew_make_no_wave(play):
+    def change(answer, second):
+        answer["decisions"]["count"] = 10 ** 9 if second == 0 else 10 * second
+
+    assert play(change).text("judged") == "10"
+
+
+def test_a_dry_run_that_ends_makes_no_wave(play):
+    def change(answer, second):
+        answer["limits"][0]["verdicts"]["refuse"] = 10 ** 6
+        answer["limits"][0]["dry_run"] = second % 100 < 3
+
+    page = play(change)
+    assert "0/srefused1,000,000" in page.of_class("limit")[0]
+
+
+def test_lost_blocks_and_errors_become_alerts(play):
+    def change(answer, second):
+        answer["table"]["evicted"]["blocked"] = second
+        answer["store_errors"] = 2 * second
+        answer["table"]["used"] = answer["table"]["slots"]
+
+    alerts = play(change).of_class("alert")
+    assert [alert.split(".")[0] for alert in alerts] == ["Blocks are being lost", "The store fails", "The table is nearly full"]

@@ -7,14 +7,14 @@ const KINDS = [
 ];
 const AWAY = ["refuse", "drop"];
 const at = id => document.getElementById(id);
-const history = [];          /* samples: { t, data }, oldest first, KEPT_S of them */
+const history = [];          /* samples of the last KEPT_S seconds, oldest first: see sampleOf */
 const cards = new Map();     /* limit's name: its elements */
 const inView = new Set();    /* boxes of limits that can be seen: with a thousand limits, only these are drawn */
 const watcher = new IntersectionObserver(entries => {
   for (const entry of entries) inView[entry.isIntersecting ? "add" : "delete"](entry.target);
   drawLimits();
 }, { rootMargin: "200px" });
-let paused = false, failing = "", timer = 0, names = "";
+let latest = null, paused = false, failing = "", timer = 0, spent = 0, names = "";
 
 /* ---- words ---- */
 
@@ -56,33 +56,41 @@ function ruleOf(limit) {
 
 /* ---- rates ---- */
 
-/* What a counter grew by; one that fell was begun anew. */
-const grown = (now, before) => now >= before ? now - before : now;
-/* The sample from which the rates of now are counted. */
-function earlier(seconds) {
-  const last = history[history.length - 1];
-  return history.find(sample => last.t - sample.t <= seconds + 0.5) || last;
+/* A limit whose dry run ends goes on under another key: its other counters. */
+const keyOf = limit => limit.name + (limit.dry_run ? " (dry run)" : "");
+const seenOf = limit => limit.dry_run ? limit.dry_run_verdicts : limit.verdicts;
+/* The numbers of an answer that rates are made of, in little room: a thousand limits are kept a hundred times. */
+function sampleOf(data, last) {
+  const keys = data.limits.map(keyOf).join("\n"), counts = new Float64Array(KINDS.length * data.limits.length);
+  data.limits.forEach((limit, i) => KINDS.forEach(({ kind }, k) => { counts[KINDS.length * i + k] = seenOf(limit)[kind]; }));
+  return {
+    t: data.time, heard: performance.now(), keys, counts,
+    index: last && last.keys === keys ? last.index : new Map(data.limits.map((limit, i) => [keyOf(limit), i])),
+    judged: data.decisions.count, away: AWAY.reduce((sum, kind) => sum + data.requests[kind], 0),
+    times: data.decisions.buckets.map(bucket => bucket.count), evicted: data.table.evicted, errors: data.store_errors,
+  };
 }
+/* Reads what a limit said so often; nothing where the sample knows no such limit. */
+const verdictsOf = (limit, kind) => {
+  const key = keyOf(limit), place = KINDS.findIndex(k => k.kind === kind);
+  return sample => sample.index.has(key) ? sample.counts[KINDS.length * sample.index.get(key) + place] : undefined;
+};
+/* What a counter grew by; one that fell was begun anew. */
+const grown = (now, before) => before === undefined || now === undefined ? 0 : now >= before ? now - before : now;
 /* A second's growth of what `read` finds, over the last seconds. */
 function rate(read, seconds = SMOOTH_S) {
-  const last = history[history.length - 1], first = earlier(seconds);
-  return last.t > first.t ? grown(read(last.data), read(first.data)) / (last.t - first.t) : 0;
+  const last = history[history.length - 1], first = history.find(sample => last.t - sample.t <= seconds + 0.5);
+  return last.t > first.t ? grown(read(last), read(first)) / (last.t - first.t) : 0;
 }
-/* [seconds ago, rate] between each two samples. */
+/* [seconds ago, rate] between each two samples; where nobody asked for long, there was no traffic to be seen. */
 function series(read) {
   const end = history[history.length - 1].t, points = [];
   for (let i = 1; i < history.length; i++) {
     const a = history[i - 1], b = history[i], apart = b.t - a.t;
-    if (apart > 0) points.push([end - b.t, apart > 10 ? 0 : grown(read(b.data), read(a.data)) / apart]);
+    points.push([end - b.t, apart > 10 ? 0 : grown(read(b), read(a)) / apart]);
   }
   return points;
 }
-/* Verdicts on a request are told by each limit; those that somebody noticed are of the limit that decided. */
-const limitOf = (data, name) => data.index.get(name);
-const verdicts = (data, name, kind) => {
-  const limit = limitOf(data, name);
-  return limit ? (limit.dry_run ? limit.dry_run_verdicts : limit.verdicts)[kind] || 0 : 0;
-};
 
 /* ---- drawing ---- */
 
@@ -139,12 +147,12 @@ function showHead(data) {
 }
 
 function alertsOf(data) {
-  const found = [], evicted = kind => rate(d => d.table.evicted[kind], KEPT_S) * KEPT_S >= 0.5;
+  const found = [], evicted = kind => rate(sample => sample.evicted[kind], KEPT_S) > 0;
   if (data.table.lost) found.push(["bad", "The table's file was cut off.", "This worker counts alone, from nothing. Remove the file and reload nginx."]);
   else if (!data.table.counted) found.push(["", "This table keeps no statistics.", "It was made without them: only the table's own numbers are told."]);
-  if (evicted("blocked")) found.push(["bad", "Blocks are being lost.", "The table is too small for the keys that are blocked: more table: keys, now."]);
-  if (evicted("full")) found.push(["bad", "Keys at their limit are being forgotten.", "Who was refused got in again: more table: keys, now."]);
-  if (rate(d => d.store_errors, KEPT_S) > 0) found.push(["bad", "The store fails.", "Requests pass as the policy's on_outage says; the error log has the reason."]);
+  if (evicted("blocked")) found.push(["bad", "Blocks are being lost.", "The table is too small for those who are blocked: raise keys under table in the policy."]);
+  if (evicted("full")) found.push(["bad", "Keys at their limit are being forgotten.", "Who was refused gets in again: raise keys under table in the policy."]);
+  if (rate(sample => sample.errors, KEPT_S) > 0) found.push(["bad", "The store fails.", "Requests pass as the policy's on_outage says; the error log has the reason."]);
   if (data.table.used / data.table.slots > 0.9) found.push(["", "The table is nearly full.", "Soon old keys make room for new ones."]);
   if (data.policy.warnings > 0) found.push(["", data.policy.warnings + (data.policy.warnings > 1 ? " warnings" : " warning") + " about the policy.", "drossel check " + data.policy.path + " tells."]);
   return found;
@@ -161,26 +169,22 @@ function showAlerts(data) {
   }));
 }
 
-const total = data => data.decisions.count;
-const turnedAway = data => AWAY.reduce((sum, kind) => sum + (data.requests[kind] || 0), 0);
-
 function showTraffic(data) {
-  const judged = rate(total), away = rate(turnedAway);
+  const judged = rate(sample => sample.judged), away = rate(sample => sample.away), last = history[history.length - 1];
   say("judged", short(judged));
   say("away", short(away));
-  say("judged-total", whole(total(data)) + " in all");
-  say("away-share", judged > 0 ? percent(Math.min(1, away / judged)) + "% of these; " + whole(turnedAway(data)) + " in all" : whole(turnedAway(data)) + " in all");
-  const all = series(total), turned = series(turnedAway);
-  draw(at("judged-line"), [["allow", all]]);
-  draw(at("away-line"), [["refuse", turned]]);
+  say("judged-total", whole(data.decisions.count) + " in all");
+  say("away-share", (judged > 0 ? percent(Math.min(1, away / judged)) + "% of these; " : "") + whole(last.away) + " in all");
+  draw(at("judged-line"), [["allow", series(sample => sample.judged)]]);
+  draw(at("away-line"), [["refuse", series(sample => sample.away)]]);
   document.title = away > 0 ? short(away) + "/s turned away · drossel" : "drossel";
 }
 
 /* Decisions of the last two minutes by time, or of all times if there were none. */
 function recentTimes(data) {
-  const first = history[0].data.decisions.buckets;
-  const grownBy = data.decisions.buckets.map((b, i) => ({ le: b.le, count: grown(b.count, first[i] ? first[i].count : 0) }));
-  return grownBy.some(b => b.count > 0) ? grownBy : data.decisions.buckets;
+  const first = history[0].times;
+  const recent = data.decisions.buckets.map((b, i) => ({ le: b.le, count: grown(b.count, first[i]) }));
+  return recent.some(b => b.count > 0) ? recent : data.decisions.buckets;
 }
 function quantile(buckets, q) {
   const all = buckets.reduce((sum, b) => sum + b.count, 0);
@@ -244,26 +248,26 @@ function cellOf(parts, kind) {
   return parts.cell.get(kind);
 }
 function showKinds(parts, limit) {
-  const wanted = KINDS.filter(({ kind }) => kind === "allow" || kind === limit.action || limit.seen[kind] > 0).reverse();
+  const seen = seenOf(limit);
+  const wanted = KINDS.filter(({ kind }) => kind === "allow" || kind === limit.action || seen[kind] > 0).reverse();
   const key = wanted.map(k => k.kind).join();
   if (parts.key !== key) { parts.kinds.replaceChildren(); parts.cell.clear(); parts.key = key; }
   for (const { kind, word } of wanted) {
-    const cell = cellOf(parts, kind), now = rate(d => verdicts(d, limit.name, kind));
+    const cell = cellOf(parts, kind), now = rate(verdictsOf(limit, kind));
     say(cell.rate, short(now) + "/s");
     say(cell.word, limit.dry_run && kind !== "allow" ? "would be " + word : word);
-    say(cell.total, whole(limit.seen[kind] || 0));
+    say(cell.total, whole(seen[kind]));
     cell.box.classList.toggle("quiet", now === 0);
   }
 }
 function showLimit(limit, parts) {
   const tag = limit.dry_run ? "dry run" : limit.action === "refuse" ? "" : limit.action;
-  limit.seen = limit.dry_run ? limit.dry_run_verdicts : limit.verdicts;
   say(parts.tag, tag);
   parts.tag.hidden = tag === "";
   parts.box.classList.toggle("dry", limit.dry_run);
   say(parts.rule, ruleOf(limit));
   showKinds(parts, limit);
-  draw(parts.svg, KINDS.map(({ kind }) => [kind, series(d => verdicts(d, limit.name, kind))]));
+  draw(parts.svg, KINDS.map(({ kind }) => [kind, series(verdictsOf(limit, kind))]));
 }
 function showLimits(data) {
   const now = data.limits.map(limit => limit.name).join("\n");
@@ -285,8 +289,7 @@ function showLimits(data) {
   drawLimits();
 }
 function drawLimits() {
-  const last = history[history.length - 1];
-  for (const limit of last ? last.data.limits : []) {
+  for (const limit of latest ? latest.limits : []) {
     const parts = cards.get(limit.name);
     if (parts && inView.has(parts.box)) showLimit(limit, parts);
   }
@@ -320,9 +323,9 @@ function showState() {
 
 function take(data) {
   const last = history[history.length - 1];
-  data.index = new Map(data.limits.map(limit => [limit.name, limit]));
   if (last && data.time <= last.t) return;
-  history.push({ t: data.time, data, heard: performance.now() });
+  latest = data;
+  history.push(sampleOf(data, last));
   while (history[0].t < data.time - KEPT_S) history.shift();
   say("span", lasting(SMOOTH_S));
   for (const show of [showHead, showAlerts, showTraffic, showTimes, showFill, showLimits, showFacts]) show(data);
@@ -333,6 +336,7 @@ async function ask() {
 }
 async function poll() {
   timer = 0;
+  const began = performance.now();
   let data = null;
   try {
     data = await ask();
@@ -343,9 +347,10 @@ async function poll() {
   next();
   if (data !== null) take(data);
   showState();
+  spent = performance.now() - began;
 }
 function next() {
-  if (!paused && !document.hidden && timer === 0) timer = setTimeout(poll, POLL_MS);
+  if (!paused && !document.hidden && timer === 0) timer = setTimeout(poll, Math.max(POLL_MS, 4 * spent));
 }
 at("pause").addEventListener("click", () => {
   paused = !paused;
@@ -355,7 +360,7 @@ at("pause").addEventListener("click", () => {
   showState();
   next();
 });
-at("filter").addEventListener("input", () => { if (history.length > 0) showLimits(history[history.length - 1].data); });
+at("filter").addEventListener("input", () => { if (latest) showLimits(latest); });
 document.addEventListener("visibilitychange", next);
 for (const { kind, word } of [...KINDS].reverse()) {
   const item = made("i", kind, at("legend"));
