@@ -138,7 +138,7 @@ int main(int argc, char **argv)
         measure_pair(batch_row, batch_ns, add_ns);
     }
     measure_note("%s keys: a decision on a key that is in the cache takes %.0f ns", argv[1],
-                 check(&world, 4096, 4096 * 8));
+                 check(&world, 1024, 1024 * 16));
     printf("table\t%s\n", world.table); /* bench/run asks the table what it had to throw away, then lets us go */
     fflush(stdout);
     (void)getchar();

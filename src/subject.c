@@ -124,12 +124,9 @@ static bool part_hash_anew(struct subject_finder *finder, const struct policy_pa
 {
     uint8_t kind = (uint8_t)part->kind;
     struct drossel_text text;
-    if (part->kind == POLICY_BY_ADDRESS) {
-        *hash = key_address_hash(finder->secret, kind, &finder->client_key);
-        return true;
-    }
-    if (part->kind == POLICY_BY_SITE) { /* one for everybody */
-        *hash = key_part_hash(finder->secret, kind, "", 0);
+    if (part->kind ==
+        POLICY_BY_SITE) { /* one for everybody: there is nothing to hide, and others cannot be aimed at it */
+        *hash = (struct key_hash){ { POLICY_BY_SITE, POLICY_BY_SITE } };
         return true;
     }
     if (!subject_part(finder, part, &text))
@@ -147,6 +144,10 @@ static bool part_hash_anew(struct subject_finder *finder, const struct policy_pa
 static bool part_hash(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
 {
     uint32_t bit = UINT32_C(1) << part->kind;
+    if (part->kind == POLICY_BY_ADDRESS) {
+        *hash = *subject_address_hash(finder);
+        return true;
+    }
     if (part->kind == POLICY_BY_HEADER)
         return part_hash_anew(finder, part, hash);
     if ((finder->parts_hashed & bit) == 0) {

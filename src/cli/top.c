@@ -90,7 +90,7 @@ static void view(struct top *top)
         }
         int key = getch();
         if (key == KEY_RESIZE)
-            clearok(curscr, TRUE);
+            clear(); /* all of it anew: what stood there has moved */
         else if (key != ERR)
             (void)top_press(top, key);
         if (key == ERR)

@@ -10,7 +10,7 @@
 
 #define TOP_INPUT_BYTES 64
 #define TOP_ROWS_LEAST 10    /* a smaller terminal is told so */
-#define TOP_COLUMNS_LEAST 40
+#define TOP_COLUMNS_LEAST 50
 #define TOP_ESCAPE 27
 
 enum top_mode {

@@ -71,13 +71,14 @@ static void draw_title(const struct top *top)
 {
     char text[LINE_BYTES], clock[64];
     const struct top_model *model = top->model;
-    live_when_format(top->now_ns, top->now_ns, clock, sizeof clock);
-    snprintf(text, sizeof text, " drossel top   %s%s", table_path(model->table),
-             top->paused ? "   PAUSED: p goes on" : "");
-    attron(top_look(TOP_TITLE));
-    top_put(0, 0, COLS, text);
+    live_when_format(top->now_ns, table_now(model->table), clock, sizeof clock);
+    snprintf(text, sizeof text, " drossel top   %s%s", top->paused ? "PAUSED: p goes on   " : "",
+             table_path(model->table));
+    top_attributes_on(top_look(TOP_TITLE));
+    top_put(0, 0, COLS - 10, text);
+    top_put(0, COLS - 10, 10, "");
     top_put(0, COLS - 9, 9, strlen(clock) > 11 ? clock + 11 : clock);
-    attroff(top_look(TOP_TITLE));
+    top_attributes_off(top_look(TOP_TITLE));
 }
 
 /* How many keys, and how fresh the choice of those shown is. */
@@ -158,9 +159,9 @@ static void draw_limit(const struct top *top, int y, uint32_t at)
     const struct top_rate *rate = &top->model->rate[at];
     int x = limit_width(), rate_text = COLS >= 72 ? 20 : 0;
     attr_t look = limit->sum.is_dry_run ? top_look(TOP_DRY) : top_look(TOP_PLAIN);
-    attron(look);
+    top_attributes_on(look);
     top_put(y, 0, x, limit->name);
-    attroff(look);
+    top_attributes_off(look);
     if (rate_text > 0) {
         live_rate_format(limit->limit, text, sizeof text);
         top_put(y, x + 1, rate_text, text);
@@ -169,13 +170,13 @@ static void draw_limit(const struct top *top, int y, uint32_t at)
     number_format(rate->passed, text, sizeof text);
     top_put_right(y, x + 1, RATE_WIDTH, text);
     number_format(rate->stopped, text, sizeof text);
-    attron(rate->stopped > 0 ? top_look(TOP_BLOCKED) : 0);
+    top_attributes_on(rate->stopped > 0 ? top_look(TOP_BLOCKED) : 0);
     top_put_right(y, x + 2 + RATE_WIDTH, RATE_WIDTH, text);
-    attroff(rate->stopped > 0 ? top_look(TOP_BLOCKED) : 0);
+    top_attributes_off(rate->stopped > 0 ? top_look(TOP_BLOCKED) : 0);
     x += 3 + 2 * RATE_WIDTH;
-    attron(look);
+    top_attributes_on(look);
     top_put(y, x, DRY_WIDTH, limit->sum.is_dry_run ? "dry" : "");
-    attroff(look);
+    top_attributes_off(look);
     x += DRY_WIDTH;
     struct top_plot plot = { rate->history, rate->history_stopped, TOP_HISTORY, top->ascii };
     top_put_plot(y, x, COLS - x, &plot);
@@ -193,7 +194,7 @@ static int draw_limits(const struct top *top)
     uint32_t all = choose_limits(top->model, chosen, cap, &count);
     int x = limit_width();
     snprintf(text, sizeof text, all > count ? "limit (%u of %u)" : "limit", count, all);
-    attron(top_look(TOP_HEAD));
+    top_attributes_on(top_look(TOP_HEAD));
     top_put(2, 0, COLS, text);
     if (COLS >= 72) {
         top_put(2, x + 1, 20, all > count ? "" : "rate");
@@ -203,7 +204,7 @@ static int draw_limits(const struct top *top)
     top_put_right(2, x + 2 + RATE_WIDTH, RATE_WIDTH, "stopped/s");
     x += 3 + 2 * RATE_WIDTH + DRY_WIDTH;
     top_put(2, x, COLS - x, "the last minute");
-    attroff(top_look(TOP_HEAD));
+    top_attributes_off(top_look(TOP_HEAD));
     for (uint32_t i = 0; i < count; i++)
         draw_limit(top, 3 + (int)i, chosen[i]);
     if (!table_has_stats(top->model->table))
@@ -271,9 +272,9 @@ static void draw_key(const struct top *top, int y, const struct top_key *key, bo
         live_limit_name(top->model->table, entry->limit), entry->name, used, state, stopped, last
     };
     attr_t look = look_of(key) | (is_selected ? A_REVERSE : 0);
-    attron(look);
+    top_attributes_on(look);
     draw_key_columns(y, column);
-    attroff(look);
+    top_attributes_off(look);
 }
 
 static const char *const key_heads[6] = { "limit", "key", "used", "state", "stopped", "ago" };
@@ -282,9 +283,9 @@ static void draw_list(struct top *top, int y)
 {
     const struct top_model *model = top->model;
     int last = LINES - 1;
-    attron(top_look(TOP_HEAD));
+    top_attributes_on(top_look(TOP_HEAD));
     draw_key_columns(y, key_heads);
-    attroff(top_look(TOP_HEAD));
+    top_attributes_off(top_look(TOP_HEAD));
     top->rows = last > y + 1 ? (uint32_t)(last - y - 1) : 1;
     if (top->selected >= top->first + top->rows)
         top->first = top->selected - top->rows + 1;
@@ -322,9 +323,9 @@ static void draw_offences(const struct top *top, int y)
     int first = y;
     const struct live_past *past = top->model->past;
     snprintf(head, sizeof head, "%-*s %-19s  %-19s  stopped", limit_width(), "its past", "first", "last");
-    attron(top_look(TOP_HEAD));
+    top_attributes_on(top_look(TOP_HEAD));
     top_put(y++, 0, COLS, head);
-    attroff(top_look(TOP_HEAD));
+    top_attributes_off(top_look(TOP_HEAD));
     for (size_t i = 0; i < past->count && y < LINES - 1; i++)
         if (strcmp(past->offender[i].name, top->drilled.live.entry.name) == 0)
             draw_offence(top, y++, &past->offender[i]);
@@ -337,12 +338,12 @@ static void draw_drill(struct top *top)
     char text[LINE_BYTES];
     const struct table_entry *entry = &top->drilled.live.entry;
     snprintf(text, sizeof text, "%s   tag %012llx", entry->name, (unsigned long long)(entry->tag >> 16));
-    attron(A_BOLD);
+    top_attributes_on(A_BOLD);
     top_put(2, 0, COLS, text);
-    attroff(A_BOLD);
-    attron(top_look(TOP_HEAD));
+    top_attributes_off(A_BOLD);
+    top_attributes_on(top_look(TOP_HEAD));
     draw_key_columns(4, key_heads);
-    attroff(top_look(TOP_HEAD));
+    top_attributes_off(top_look(TOP_HEAD));
     int y = 5, room = (LINES - 6) / 2 > 1 ? (LINES - 6) / 2 : 1;
     top->rows = (uint32_t)room;
     uint32_t first = top->drill_selected >= top->rows ? top->drill_selected - top->rows + 1 : 0;
@@ -389,18 +390,18 @@ static void draw_question(const struct top *top)
     else
         snprintf(text, sizeof text, "block %s in %s for %s?  y: yes, any other key: no", name, limit,
                  cli_wait_format(top->for_ns, wait, sizeof wait));
-    attron(top_look(TOP_TITLE));
+    top_attributes_on(top_look(TOP_TITLE));
     top_put(LINES - 1, 0, COLS, text);
-    attroff(top_look(TOP_TITLE));
+    top_attributes_off(top_look(TOP_TITLE));
 }
 
 static void draw_typing(const char *prompt, const char *input, const char *hint)
 {
     char text[LINE_BYTES];
     snprintf(text, sizeof text, "%s%s_   %s", prompt, input, hint);
-    attron(top_look(TOP_TITLE));
+    top_attributes_on(top_look(TOP_TITLE));
     top_put(LINES - 1, 0, COLS, text);
-    attroff(top_look(TOP_TITLE));
+    top_attributes_off(top_look(TOP_TITLE));
 }
 
 static void draw_last_line(const struct top *top)
@@ -408,9 +409,9 @@ static void draw_last_line(const struct top *top)
     char text[LINE_BYTES];
     const struct top_model *model = top->model;
     if (top->message[0] != '\0') {
-        attron(A_BOLD);
+        top_attributes_on(A_BOLD);
         top_put(LINES - 1, 0, COLS, top->message);
-        attroff(A_BOLD);
+        top_attributes_off(A_BOLD);
     } else if (top->mode == TOP_FILTER) {
         draw_typing("filter: ", top->input, "Enter keeps it, Esc clears it");
     } else if (top->mode == TOP_ASK_TIME) {
@@ -421,22 +422,23 @@ static void draw_last_line(const struct top *top)
         snprintf(text, sizeof text, "? help  q %s  s sort: %s  %s%s%s", top->mode == TOP_DRILL ? "back" : "quit",
                  top_order_names[model->order], model->filter[0] != '\0' ? "/ filter: " : "/ filter", model->filter,
                  COLS >= 76 ? "  Enter look into  b block  r reset" : "");
-        attron(top_look(TOP_DIM));
+        top_attributes_on(top_look(TOP_DIM));
         top_put(LINES - 1, 0, COLS, text);
-        attroff(top_look(TOP_DIM));
+        top_attributes_off(top_look(TOP_DIM));
     }
 }
 
 void top_draw(struct top *top)
 {
     char text[LINE_BYTES];
-    erase();
+    if (!top_screen_begin())
+        return;
     if (LINES < TOP_ROWS_LEAST || COLS < TOP_COLUMNS_LEAST) {
         snprintf(text, sizeof text, "too small: %dx%d", COLS, LINES);
         top_put(0, 0, COLS, text);
         snprintf(text, sizeof text, "%dx%d is the least", TOP_COLUMNS_LEAST, TOP_ROWS_LEAST);
         top_put(1, 0, COLS, text);
-        refresh();
+        top_screen_show();
         return;
     }
     bool drills = top->mode == TOP_DRILL || (top->mode > TOP_DRILL && top->behind == TOP_DRILL);
@@ -449,5 +451,5 @@ void top_draw(struct top *top)
     else
         draw_list(top, draw_limits(top));
     draw_last_line(top);
-    refresh();
+    top_screen_show();
 }

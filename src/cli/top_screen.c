@@ -9,6 +9,36 @@
 #define LEVELS 8
 
 static attr_t looks[TOP_LOOKS];
+static WINDOW *canvas; /* what is drawn on; of the screen's size */
+
+bool top_screen_begin(void)
+{
+    if (canvas != NULL && (getmaxy(canvas) != LINES || getmaxx(canvas) != COLS)) {
+        delwin(canvas);
+        canvas = NULL;
+    }
+    if (canvas == NULL)
+        canvas = newpad(LINES, COLS);
+    return canvas != NULL && werase(canvas) == OK;
+}
+
+void top_screen_show(void)
+{
+    for (int y = 0; y < LINES; y++) {
+        copywin(canvas, stdscr, y, 0, y, 0, y, COLS - 1, FALSE);
+        refresh();
+    }
+}
+
+void top_attributes_on(attr_t attributes)
+{
+    wattron(canvas, (int)attributes);
+}
+
+void top_attributes_off(attr_t attributes)
+{
+    wattroff(canvas, (int)attributes);
+}
 
 attr_t top_look(enum top_look look)
 {
@@ -76,9 +106,9 @@ void top_put(int y, int x, int width, const char *text)
     if (x + width > COLS)
         width = COLS - x;
     int columns = fit(text, width, fitting);
-    mvaddwstr(y, x, fitting);
+    mvwaddwstr(canvas, y, x, fitting);
     if (columns < width)
-        mvhline(y, x + columns, ' ', width - columns);
+        mvwhline(canvas, y, x + columns, ' ', width - columns);
 }
 
 void top_put_right(int y, int x, int width, const char *text)
@@ -103,8 +133,8 @@ void top_put_plot(int y, int x, int width, const struct top_plot *plot)
         float value = plot->value[plot->count - shown + i];
         int level = most > 0 && value > 0 ? (int)(value / most * (LEVELS - 1) + 1.0f) : 0;
         attr_t look = plot->marked[plot->count - shown + i] > 0 ? looks[TOP_BLOCKED] : 0;
-        attron(look);
-        mvaddwstr(y, x + i, (plot->ascii ? ascii : blocks)[level < LEVELS ? level : LEVELS]);
-        attroff(look);
+        wattron(canvas, (int)look);
+        mvwaddwstr(canvas, y, x + i, (plot->ascii ? ascii : blocks)[level < LEVELS ? level : LEVELS]);
+        wattroff(canvas, (int)look);
     }
 }

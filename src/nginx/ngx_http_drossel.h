@@ -5,10 +5,10 @@
  *
  * The module decides nothing: it turns a request into facts for the limiter
  * (ngx_http_drossel_facts.c; accounts in its body: ..._body.c), and the decision
- * into what follows (..._handler.c): an answer (..._answer.c), a line in the error
- * log (..._log.c), variables (..._variables.c).  When the application has answered,
- * its charges are settled (..._outcome.c).  What it all comes to is told by
- * ..._status.c.  Configuration and life cycle: ..._module.c.
+ * into what follows (..._handler.c): an answer (..._answer.c), a wait (..._hold.c),
+ * a line in the error log (..._log.c), variables (..._variables.c).  When the
+ * application has answered, its charges are settled (..._outcome.c).  What it all
+ * comes to is told by ..._status.c.  Configuration and life cycle: ..._module.c.
  *
  * The policy is read and the table mapped by the master, so that workers
  * inherit both by fork(); what a worker writes of its own (log budgets, the
@@ -100,12 +100,15 @@ typedef struct {
 /* A request that is not decided yet: its body is read, or it is held. */
 
 typedef struct {
+    ngx_queue_t                   queue;      /* of those held by this worker */
+    ngx_event_t                  *write;      /* where its timer is, while held */
     uint64_t                      arrived_ns; /* when it was judged first; 0: not yet */
     ngx_msec_t                    pause;      /* until it is judged again */
     struct drossel_text          *accounts;   /* those in its body */
     ngx_uint_t                    account_count;
     unsigned                      unreadable:1; /* as is_account_unreadable */
     unsigned                      reading:1;
+    unsigned                      held:1;     /* it is in the queue */
 } ngx_http_drossel_pending_t;
 
 
@@ -155,6 +158,17 @@ ngx_uint_t ngx_http_drossel_is_challenge(const ngx_table_elt_t *h);
  * a phase handler is to return. */
 ngx_int_t ngx_http_drossel_read_body(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
+
+/* Makes a request wait: until outcomes are known, or so long.  Returns what a
+ * phase handler is to return. */
+ngx_int_t ngx_http_drossel_pause(ngx_http_request_t *r,
+    ngx_http_drossel_ctx_t *ctx, const struct drossel_request *request,
+    const struct drossel_decision *decision);
+ngx_int_t ngx_http_drossel_hold(ngx_http_request_t *r, uint64_t ns);
+/* It is not held any more; NULL and others are left alone. */
+void ngx_http_drossel_unhold(ngx_http_drossel_pending_t *pending);
+/* An outcome is known: those held are judged again. */
+void ngx_http_drossel_wake(void);
 
 /* Keeps the charges of a request that goes on, to be settled by its answer. */
 ngx_int_t ngx_http_drossel_open(ngx_http_request_t *r,

@@ -11,11 +11,6 @@
 #include "ngx_http_drossel.h"
 
 
-/* ms between two questions about a held request */
-#define NGX_HTTP_DROSSEL_PAUSE_MIN  2
-#define NGX_HTTP_DROSSEL_PAUSE_MAX  20
-
-
 static ngx_http_drossel_ctx_t *ngx_http_drossel_create_ctx(
     ngx_http_request_t *r);
 static void ngx_http_drossel_cleanup(void *data);
@@ -35,11 +30,6 @@ static ngx_int_t ngx_http_drossel_challenge(ngx_http_request_t *r,
     const struct drossel_decision *decision);
 static void ngx_http_drossel_keep(ngx_http_drossel_ctx_t *ctx,
     const struct drossel_decision *decision);
-static ngx_int_t ngx_http_drossel_pause(ngx_http_request_t *r,
-    ngx_http_drossel_ctx_t *ctx, const struct drossel_request *request,
-    const struct drossel_decision *decision);
-static ngx_int_t ngx_http_drossel_hold(ngx_http_request_t *r, uint64_t ns);
-static void ngx_http_drossel_resume(ngx_http_request_t *r);
 static void ngx_http_drossel_watch(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, const struct drossel_decision *decision,
     const ngx_table_elt_t *forwarded);
@@ -142,6 +132,7 @@ ngx_http_drossel_create_ctx(ngx_http_request_t *r)
 static void
 ngx_http_drossel_cleanup(void *data)
 {
+    ngx_http_drossel_unhold(((ngx_http_drossel_ctx_t *) data)->pending);
     ngx_http_drossel_settle(data, DROSSEL_FAILURE);
 }
 
@@ -191,6 +182,7 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
 
     request.now_ns = table_now(mcf->table);
     ctx->waiting = 0;
+    ngx_http_drossel_unhold(ctx->pending);
 
     if (ctx->pending) {
         request.arrived_ns = ctx->pending->arrived_ns;
@@ -333,115 +325,6 @@ ngx_http_drossel_keep(ngx_http_drossel_ctx_t *ctx,
         ctx->wait_ns = decision->dry_run_wait_ns;
         ctx->delay_ns = decision->dry_run_delay_ns;
     }
-}
-
-
-/*
- * Only charges with an open outcome stand in the way: the request is judged again
- * soon, and less and less often, but not after its limit's "hold".  Workers do not
- * tell each other of outcomes, so that asking again costs less than a message
- * would: a microsecond each time.
- */
-
-static ngx_int_t
-ngx_http_drossel_pause(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx,
-    const struct drossel_request *request,
-    const struct drossel_decision *decision)
-{
-    uint64_t                     ns;
-    ngx_http_drossel_pending_t  *pending;
-
-#if (NGX_HAVE_EPOLLRDHUP)
-
-    /* a close that came with the request itself makes no event of its own */
-
-    if (r->connection->read->pending_eof) {
-        return NGX_HTTP_CLIENT_CLOSED_REQUEST;
-    }
-
-#endif
-
-    if (ctx->pending == NULL) {
-        ctx->pending = ngx_pcalloc(r->pool, sizeof(ngx_http_drossel_pending_t));
-        if (ctx->pending == NULL) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
-        }
-    }
-
-    pending = ctx->pending;
-
-    if (pending->arrived_ns == 0) {
-        pending->arrived_ns = request->now_ns;
-    }
-
-    pending->pause = pending->pause
-                     ? ngx_min(2 * pending->pause, NGX_HTTP_DROSSEL_PAUSE_MAX)
-                     : NGX_HTTP_DROSSEL_PAUSE_MIN;
-
-    ns = ngx_min((uint64_t) pending->pause * 1000000, decision->hold_ns);
-
-    ctx->waiting = 1;
-
-    return ngx_http_drossel_hold(r, ngx_max(ns, 1));
-}
-
-
-/* As ngx_http_limit_req_module: a timer, and the worker goes on with others. */
-
-static ngx_int_t
-ngx_http_drossel_hold(ngx_http_request_t *r, uint64_t ns)
-{
-    ngx_msec_t  delay;
-
-    delay = (ngx_msec_t) (ns / 1000000 + (ns % 1000000 != 0));
-
-    if (delay == 0) {
-        return NGX_DECLINED;
-    }
-
-    /* timers compare differences as signed numbers: never more than a day */
-
-    delay = ngx_min(delay, 86400000);
-
-    if (ngx_handle_read_event(r->connection->read, 0) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    r->read_event_handler = ngx_http_test_reading;
-    r->write_event_handler = ngx_http_drossel_resume;
-
-    r->connection->write->delayed = 1;
-    ngx_add_timer(r->connection->write, delay);
-
-    return NGX_AGAIN;
-}
-
-
-static void
-ngx_http_drossel_resume(ngx_http_request_t *r)
-{
-    ngx_event_t  *wev;
-
-    wev = r->connection->write;
-
-    if (wev->delayed) {
-
-        if (ngx_handle_write_event(wev, 0) != NGX_OK) {
-            ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
-        }
-
-        return;
-    }
-
-    if (ngx_handle_read_event(r->connection->read, 0) != NGX_OK) {
-        ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
-        return;
-    }
-
-    r->read_event_handler = ngx_http_block_reading;
-    r->write_event_handler = ngx_http_core_run_phases;
-
-    ngx_http_core_run_phases(r);
 }
 
 

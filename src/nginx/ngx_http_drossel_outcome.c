@@ -131,6 +131,8 @@ ngx_http_drossel_settle(ngx_http_drossel_ctx_t *ctx,
                    table_now(open->table));
 
     open->ticket.count = 0;
+
+    ngx_http_drossel_wake();
 }
 
 

@@ -1,7 +1,15 @@
-/* Lookup of the classes and limits of a request, and of exemptions.  No allocation, no locks. */
+/*
+ * Lookup of the classes and limits of a request, and of exemptions.  No allocation, no locks.
+ *
+ * With a thousand limits it is the lines of memory that cost: what a list is found by is often all that there is to check, and
+ * then a bit of its number says so, and the class or limit itself is not read.
+ */
 #include "policy/index.h"
 
 #include <string.h>
+
+/* Found in its list, the class holds: it has no other condition.  The limit applies: it has no other class, and all doors. */
+#define CERTAIN UINT32_C(0x80000000)
 
 /* ---- building ---- */
 
@@ -34,6 +42,8 @@ static void file_class(struct policy_arena *arena, struct policy_index *index, u
     const struct condition *pivot = pivot_of(&index->classes[number]);
     if (pivot == NULL)
         *(uint32_t *)arena_push(arena, &index->unfiled, sizeof(uint32_t)) = number;
+    else if (index->classes[number].condition_count == 1)
+        number |= CERTAIN;
     for (uint32_t i = 0; pivot != NULL && i < pivot->count; i++) {
         struct drossel_text value = pivot->values[i];
         if (pivot->kind == CONDITION_PATH)
@@ -79,7 +89,8 @@ struct policy_index *index_build(const struct reading *reading)
     for (uint32_t i = 0; i < reading->draft_count; i++) {
         const struct policy_limit *limit = reading->drafts[i].limit;
         struct arena_list *list = limit->positive_count > 0 ? &index->limits_of[limit->positive[0]] : &index->always;
-        *(uint32_t *)arena_push(reading->arena, list, sizeof(uint32_t)) = i;
+        bool certain = limit->positive_count <= 1 && limit->negative_count == 0 && limit->doors == UINT32_MAX;
+        *(uint32_t *)arena_push(reading->arena, list, sizeof(uint32_t)) = certain ? i | CERTAIN : i;
     }
     file_exempt(reading, index);
     return index;
@@ -98,11 +109,12 @@ static void look_at(struct search *search, const struct arena_list *numbers)
 {
     const uint32_t *list = numbers->items;
     for (size_t i = 0; i < numbers->count; i++) {
-        if (policy_in_class(search->classes, list[i]))
+        uint32_t number = list[i] & ~CERTAIN;
+        if (policy_in_class(search->classes, number))
             continue;
         search->looked_at++;
-        if (class_holds(&search->index->classes[list[i]], search->facts))
-            search->classes->bits[list[i] / 64] |= UINT64_C(1) << (list[i] % 64);
+        if ((list[i] & CERTAIN) != 0 || class_holds(&search->index->classes[number], search->facts))
+            search->classes->bits[number / 64] |= UINT64_C(1) << (number % 64);
     }
 }
 
@@ -166,13 +178,14 @@ static void find_limits(const struct policy *policy, const struct arena_list *li
 {
     const uint32_t *numbers = list->items;
     for (size_t i = 0; i < list->count; i++) {
-        if (!limit_matches(&policy->limits[numbers[i]], classes, door))
+        uint32_t number = numbers[i] & ~CERTAIN;
+        if ((numbers[i] & CERTAIN) == 0 && !limit_matches(&policy->limits[number], classes, door))
             continue;
-        uint32_t word = numbers[i] / 64;
+        uint32_t word = number / 64;
         if ((found->used >> word & 1) == 0)
             found->bits[word] = 0;
         found->used |= UINT64_C(1) << word;
-        found->bits[word] |= UINT64_C(1) << (numbers[i] % 64);
+        found->bits[word] |= UINT64_C(1) << (number % 64);
     }
 }
 

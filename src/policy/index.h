@@ -15,7 +15,7 @@ struct policy_index {
     uint32_t class_count;
     struct words paths, hosts, methods;
     struct affixes begins, ends;
-    struct arena_list unfiled;       /* uint32_t: classes looked at for each request */
+    struct arena_list unfiled;       /* uint32_t: classes looked at for each request, see CERTAIN in index.c */
     struct arena_list *limits_of;    /* by class: uint32_t, limits filed under it */
     struct arena_list always;        /* uint32_t: limits without a positive class */
     struct netset *exempt_addresses; /* NULL: none */

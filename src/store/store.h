@@ -21,6 +21,7 @@ struct store_charge {
     uint32_t counts_open_of;     /* the other way round: made only if that one is */
     bool may_hold;               /* it may still wait for open outcomes */
     bool held;                   /* result: refused, but only because of charges whose outcome is open: no block starts */
+    bool told;                   /* inside: the verdict tells already what one more request would find */
     bool judged;                 /* result: false where another key's running block had decided already and this one is advisory */
     struct engine_verdict verdict;   /* result, where judged */
 };

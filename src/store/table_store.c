@@ -18,12 +18,6 @@ enum outcome { ADMITTED, REFUSED, HELD, AGAIN };
 /* Not into that way: it would save registers for it. */
 #define APART static __attribute__((noinline))
 
-static void prefetch(const struct table *table, const struct store_batch *batch)
-{
-    for (uint32_t i = 0; i < batch->count; i++)
-        table_prefetch(table, batch->charge[i].key);
-}
-
 /* As the key's slot stands, which it leaves as it is. */
 APART void judge_unguarded(struct table *table, struct store_batch *batch, uint32_t i, struct engine_state *state)
 {
@@ -60,7 +54,7 @@ INLINED bool find_blocked(struct table *table, struct store_batch *batch, uint32
 static void tell_uncharged(const struct engine_state *state, const struct store_batch *batch,
                            struct store_charge *charge)
 {
-    if (charge->verdict.allowed && charge->cost > 0)
+    if (charge->verdict.allowed && charge->cost > 0 && !charge->told)
         engine_judge(state, charge->limit, 0, batch->now_ns, &charge->verdict);
 }
 
@@ -71,6 +65,7 @@ APART void judge_beside_block(struct table *table, struct store_batch *batch)
         struct engine_state state;
         if (batch->charge[i].judged || batch->charge[i].advisory)
             continue;
+        batch->charge[i].told = false;
         judge_unguarded(table, batch, i, &state);
         tell_uncharged(&state, batch, &batch->charge[i]);
     }
@@ -178,13 +173,26 @@ INLINED bool is_idle(const struct store_batch *batch, const struct store_charge 
     return charge->counts_open_of > 0 && !batch->charge[charge->counts_open_of - 1].verdict.allowed;
 }
 
+/* The request is refused already: a key that has room is judged once, as it will be told.  False if it has none, or may have. */
+INLINED bool has_room(const struct store_batch *batch, uint32_t i)
+{
+    struct store_charge *charge = &batch->charge[i];
+    if (!charge->limit->is_plain || batch->has_open)
+        return false;
+    engine_judge(&batch->hold[i].state, charge->limit, 0, batch->now_ns, &charge->verdict);
+    charge->told = charge->verdict.allowed && charge->verdict.remaining >= charge->cost;
+    return charge->told;
+}
+
 INLINED enum outcome judge_all(struct store_batch *batch, uint32_t count)
 {
     enum outcome outcome = ADMITTED;
     for (uint32_t i = 0; i < count; i++) {
         struct store_charge *charge = &batch->charge[i];
         charge->judged = true;
-        charge->held = false;
+        charge->held = charge->told = false;
+        if (outcome == REFUSED && has_room(batch, i))
+            continue;
         engine_judge(&batch->hold[i].state, charge->limit, charge->cost, batch->now_ns, &charge->verdict);
         if (!charge->verdict.allowed && !charge->advisory)
             outcome = REFUSED;
@@ -287,6 +295,7 @@ APART void settle_late(struct table *table, struct store_batch *batch, uint32_t 
                 return;
             }
             charge->verdict = verdict;
+            charge->told = false;
             if (settle_one(table, batch, i, admitted))
                 return;
             break;
@@ -382,7 +391,6 @@ APART bool charge_one(struct table *table, struct store_batch *batch)
 
 APART bool charge_several(struct table *table, struct store_batch *batch)
 {
-    prefetch(table, batch);
     return charge_all(table, batch, batch->count);
 }
 

@@ -180,6 +180,21 @@ static inline void copy_state(struct table *table, const struct slot *slot, uint
     adapt_state(table, written_by, limit, now_ns, state);
 }
 
+/* A copy that nobody was writing meanwhile: read twice alike, and the guard was free before and after. */
+static bool read_undisturbed(const struct slot *slot, uint16_t limit, struct engine_state *state)
+{
+    struct engine_state again;
+    if (atomic_load_explicit(&slot->guard, memory_order_acquire) != 0)
+        return false;
+    slot_read(slot, state);
+    atomic_thread_fence(memory_order_acquire);
+    slot_read(slot, &again);
+    return atomic_load_explicit(&slot->guard, memory_order_relaxed) == 0 &&
+           (uint16_t)atomic_load_explicit(&slot->key, memory_order_relaxed) == limit &&
+           state->time_ns == again.time_ns && state->tally == again.tally && state->strikes == again.strikes &&
+           state->block_end_ns == again.block_end_ns && memcmp(state->log, again.log, sizeof again.log) == 0;
+}
+
 bool table_look(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, struct engine_state *state)
 {
     uint64_t slot = table_find(table, key);
@@ -187,6 +202,10 @@ bool table_look(struct table *table, struct table_key key, uint16_t limit, uint6
     if (slot == TABLE_NO_SLOT)
         return false;
     const struct engine_limit *to = table_engine_at(table, limit);
+    if (to != NULL && read_undisturbed(&table->slots[slot], limit, state) && is_of(&table->slots[slot], key)) {
+        engine_settle_clock(state, to, now_ns); /* else valid as it is */
+        return true;
+    }
     copy_state(table, &table->slots[slot], limit, now_ns, state);
     atomic_thread_fence(memory_order_acquire); /* was it the key's until all was read? */
     if (to == NULL || !is_of(&table->slots[slot], key)) {

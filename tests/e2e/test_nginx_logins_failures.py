@@ -225,6 +225,27 @@ def test_a_held_request_goes_on_as_soon_as_others_are_settled(site, application)
     assert delays[0] == 0 and delays[1] >= 0.2
 
 
+def test_held_requests_go_on_in_the_order_in_which_they_came(site, application):
+    """Each outcome wakes those who wait: to ask by themselves, each at his own time, would mix them."""
+    application.gate = threading.Event()
+    server = site(ADDRESS % (1, ", hold: 30s"))
+    request = b"POST /login HTTP/1.1\r\nHost: a\r\nX-Status: 200\r\nX-Number: %d\r\nContent-Length: 0\r\n\r\n"
+    clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(12)]
+    clients[0].sendall(request % 0)
+    wait_until(lambda: application.arrived, "the request at the application")
+    for number, client in enumerate(clients[1:], 1):
+        client.sendall(request % number)
+        time.sleep(0.005)
+    application.pause = 0.005
+    application.gate.set()
+    for client in clients:
+        client.settimeout(20)
+        assert client.recv(100).startswith(b"HTTP/1.1 200")
+        client.close()
+    assert [int(arrived.headers["X-Number"]) for arrived in application.arrived] == list(range(12))
+    assert not server.lines("alert")
+
+
 def test_held_requests_are_decided_when_the_hold_is_over(site, application):
     application.gate = threading.Event()
     server = site(ADDRESS % (1, ", hold: 400ms"), workers=2)
