@@ -211,6 +211,10 @@ void ngx_http_drossel_log_flush(ngx_http_drossel_main_conf_t *mcf,
 
 ngx_int_t ngx_http_drossel_add_variables(ngx_conf_t *cf);
 
+/* Makes the page that the workers share. */
+ngx_int_t ngx_http_drossel_share(ngx_conf_t *cf,
+    ngx_http_drossel_main_conf_t *mcf);
+
 /* Counts a decision for the status. */
 void ngx_http_drossel_tell(ngx_http_drossel_main_conf_t *mcf,
     const struct drossel_request *request,

@@ -26,8 +26,6 @@ static ngx_uint_t ngx_http_drossel_lines(ngx_conf_t *cf, ngx_uint_t level,
     char *text);
 static ngx_int_t ngx_http_drossel_attach(ngx_conf_t *cf,
     ngx_http_drossel_main_conf_t *mcf);
-static ngx_int_t ngx_http_drossel_share(ngx_conf_t *cf,
-    ngx_http_drossel_main_conf_t *mcf);
 static void ngx_http_drossel_owner(ngx_conf_t *cf,
     struct table_options *options);
 static void ngx_http_drossel_close(void *data);
@@ -277,51 +275,6 @@ ngx_http_drossel_attach(ngx_conf_t *cf, ngx_http_drossel_main_conf_t *mcf)
     }
 
     return ngx_http_drossel_log_init(cf, mcf);
-}
-
-
-/* Makes the page that the workers share; after a reload counting goes on. */
-
-static ngx_int_t
-ngx_http_drossel_share(ngx_conf_t *cf, ngx_http_drossel_main_conf_t *mcf)
-{
-    ngx_uint_t                     i;
-    ngx_cycle_t                   *old;
-    ngx_http_drossel_main_conf_t  *omcf;
-
-    mcf->shared = mmap(NULL, sizeof(ngx_http_drossel_shared_t),
-                       PROT_READ|PROT_WRITE, MAP_ANON|MAP_SHARED, -1, 0);
-    if (mcf->shared == MAP_FAILED) {
-        mcf->shared = NULL;
-        ngx_log_error(NGX_LOG_EMERG, cf->log, ngx_errno, "mmap() failed");
-        return NGX_ERROR;
-    }
-
-    old = cf->cycle->old_cycle;
-
-    if (old == NULL || ngx_is_init_cycle(old) || old->modules == NULL) {
-        return NGX_OK;
-    }
-
-    /* the old configuration may have been without this module */
-
-    for (i = 0; old->modules[i]; i++) {
-
-        if (old->modules[i] != &ngx_http_drossel_module) {
-            continue;
-        }
-
-        omcf = ngx_http_cycle_get_module_main_conf(old,
-                                                   ngx_http_drossel_module);
-
-        if (omcf && omcf->shared) {
-            mcf->shared->failures = omcf->shared->failures;
-        }
-
-        break;
-    }
-
-    return NGX_OK;
 }
 
 

@@ -15,6 +15,8 @@
 
 #include "ngx_http_drossel.h"
 
+#include <sys/mman.h>
+
 
 #define NGX_HTTP_DROSSEL_STATUS_SIZE      16384
 #define NGX_HTTP_DROSSEL_STATUS_SIZE_MAX  (32 * 1024 * 1024)
@@ -82,6 +84,51 @@ ngx_http_drossel_tell(ngx_http_drossel_main_conf_t *mcf,
         table_stats_count(mcf->table, TABLE_LIMIT_REQUEST,
                           (enum table_verdict) decision->dry_run_verdict, 1);
     }
+}
+
+
+/* Makes the page that the workers share; after a reload counting goes on. */
+
+ngx_int_t
+ngx_http_drossel_share(ngx_conf_t *cf, ngx_http_drossel_main_conf_t *mcf)
+{
+    ngx_uint_t                     i;
+    ngx_cycle_t                   *old;
+    ngx_http_drossel_main_conf_t  *omcf;
+
+    mcf->shared = mmap(NULL, sizeof(ngx_http_drossel_shared_t),
+                       PROT_READ|PROT_WRITE, MAP_ANON|MAP_SHARED, -1, 0);
+    if (mcf->shared == MAP_FAILED) {
+        mcf->shared = NULL;
+        ngx_log_error(NGX_LOG_EMERG, cf->log, ngx_errno, "mmap() failed");
+        return NGX_ERROR;
+    }
+
+    old = cf->cycle->old_cycle;
+
+    if (old == NULL || ngx_is_init_cycle(old) || old->modules == NULL) {
+        return NGX_OK;
+    }
+
+    /* the old configuration may have been without this module */
+
+    for (i = 0; old->modules[i]; i++) {
+
+        if (old->modules[i] != &ngx_http_drossel_module) {
+            continue;
+        }
+
+        omcf = ngx_http_cycle_get_module_main_conf(old,
+                                                   ngx_http_drossel_module);
+
+        if (omcf && omcf->shared) {
+            mcf->shared->failures = omcf->shared->failures;
+        }
+
+        break;
+    }
+
+    return NGX_OK;
 }
 
 
