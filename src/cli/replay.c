@@ -126,7 +126,9 @@ static void warn_of_evictions(const struct table *table)
 static bool run_events(struct replay *replay)
 {
     char error[1024] = "";
-    struct table_options private = { .keys = keys_wanted(replay), .group = (gid_t)-1, .owner = (uid_t)-1 };
+    struct table_options private = {
+        .keys = keys_wanted(replay), .no_stats = true, .group = (gid_t)-1, .owner = (uid_t)-1
+    };
     struct table *table = sort_events(replay) ? table_open(&private, error, sizeof error) : NULL;
     if (table == NULL) {
         cli_complain("%s", *error != '\0' ? error : "no memory for so many events");

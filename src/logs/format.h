@@ -65,12 +65,18 @@ struct log_civil {
 /* False outside 1970 to 2255, or where a part is out of its range (a 31st of June is the 1st of July). */
 bool log_stamp_civil(const struct log_civil *civil, uint64_t *t_ns);
 
-/* log_stamp_clf where the stamp is followed by `]` and mostly in the same minute as the one before.  Zeroed at first. */
+/* log_stamp_clf where the stamp is mostly in the same minute, and zone, as the one before.  Zeroed at first. */
 struct log_stamp_cache {
-    char text[26];        /* `10/Oct/2000:13:55:36 -0700` */
+    char text[26];        /* `10/Oct/2000:13:55:36 -0700`; without a zone only up to the seconds */
+    bool zoned;
     uint64_t minute_ns;   /* the beginning of its minute */
 };
 bool log_stamp_clf_cached(struct log_stamp_cache *cache, struct drossel_text text, struct log_stamp *stamp);
+
+static inline bool log_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
 
 /* Size 0, or `-`. */
 bool log_text_absent(struct drossel_text text);
