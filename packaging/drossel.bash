@@ -9,7 +9,12 @@ _drossel()
         return
     fi
     case $prev in
-    --policy | --table | --decisions | --html)
+    --policy | --table | --decisions)
+        compopt -o filenames 2>/dev/null
+        COMPREPLY=($(compgen -f -- "$cur"))
+        return
+        ;;
+    --html)
         compopt -o filenames 2>/dev/null
         COMPREPLY=($(compgen -f -- "$cur"))
         return
@@ -31,7 +36,7 @@ _drossel()
         COMPREPLY=($(compgen -W "time file" -- "$cur"))
         return
         ;;
-    --map | --listen | --to | --workers | --peer | --address | --header | --account | --token | --host | --cost | --limit)
+    --listen | --to | --workers | --peer | --address | --header | --account | --token | --host | --cost | --limit)
         return
         ;;
     esac
@@ -40,9 +45,9 @@ _drossel()
     check) options="--quiet --help" ;;
     explain) options="--peer --address --header --account --token --host --cost --door --table --private --help" ;;
     replay) options="--policy --format --decisions --json --door --help" ;;
-    suggest) options="--format --map --order --policy --html --json --all --help" ;;
     show) options="--table --policy --json --all --all-limits --help" ;;
     reset | block | unblock) options="--limit --table --policy --help" ;;
+    suggest) options="--format --map --order --policy --html --json --all --help" ;;
     help)
         COMPREPLY=($(compgen -W "run check explain replay suggest show reset block unblock version" -- "$cur"))
         return
