@@ -120,7 +120,7 @@ static enum pass go(struct replay *replay, bool may_grow)
         cli_complain("no memory to decide all requests");
         return PASS_FAILED;
     }
-    return may_grow && is_crowded(replay) ? PASS_CROWDED : PASS_DONE;
+    return may_grow && !progress_interrupted() && is_crowded(replay) ? PASS_CROWDED : PASS_DONE;
 }
 
 static bool begin(struct replay *replay, uint64_t keys)
@@ -186,7 +186,8 @@ static void warn_of_lost(const struct replay *replay)
 
 static bool run_all(struct replay *replay)
 {
-    bool may_grow = can_rewind(replay->side[0].decisions) && can_rewind(replay->side[0].refused);
+    bool may_grow = replay_input_can_rewind(replay->input) && can_rewind(replay->side[0].decisions) &&
+                    can_rewind(replay->side[0].refused);
     uint64_t keys = keys_of(replay, may_grow);
     enum pass pass = PASS_FAILED;
     while (begin(replay, keys)) {

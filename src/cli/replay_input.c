@@ -4,7 +4,6 @@
 #include "cli/replay_input.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,29 +73,32 @@ static bool spool_stdin(void)
     return good;
 }
 
-/* Directories are no logs, and open(2) takes them. */
+/* Without opening it: who writes into a pipe would lose his reader. */
 static bool is_readable(const char *path)
 {
     struct stat about;
     if (strcmp(path, "-") == 0)
         return spool_stdin();
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    if (stat(path, &about) != 0 || access(path, R_OK) != 0) {
         cli_complain("%s: %s; give a log, a file of events, or - for standard input", path, strerror(errno));
         return false;
     }
-    bool is_folder = fstat(fd, &about) == 0 && S_ISDIR(about.st_mode);
-    close(fd);
-    if (is_folder)
+    if (S_ISDIR(about.st_mode))
         cli_complain("%s: a folder; give the files in it: %s/*", path, path);
-    return !is_folder;
+    return !S_ISDIR(about.st_mode);
+}
+
+static bool is_regular(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
 }
 
 /* So few lines, or so odd ones, that no format is recognised: events if any of them has their members, or there is none. */
 static bool begins_like_events(const char *path)
 {
     char head[1 << 14];
-    FILE *in = fopen(path, "r");
+    FILE *in = is_regular(path) ? fopen(path, "r") : NULL; /* of a pipe the beginning would be lost */
     if (in == NULL)
         return false;
     size_t size = fread(head, 1, sizeof head - 1, in);
@@ -183,6 +185,14 @@ void replay_input_close(struct replay_input *input)
     names_close(input->names);
     free(input->log_path);
     free(input);
+}
+
+bool replay_input_can_rewind(const struct replay_input *input)
+{
+    for (size_t i = 0; i < input->log_count; i++)
+        if (strcmp(input->log_path[i], "-") != 0 && !is_regular(input->log_path[i]))
+            return false;
+    return true;
 }
 
 bool replay_input_rewind(struct replay_input *input)

@@ -198,6 +198,9 @@ static void print_idle(const struct tally *tally, const struct tally_limit *limi
     policy_duration_format(spec->period_ns, period, sizeof period);
     if (limit->requests == 0)
         say(paper, "refused", "nobody: it never matched");
+    else if (policy->failures)
+        say(paper, "refused", "nobody: %s of them failed, and no key more than %s times in %s",
+            paper_number(limit->failures, peak), paper_number(spec->count, count), period);
     else
         say(paper, "refused", "nobody: the busiest key came to %s in %s, %s are allowed",
             paper_number(limit->peak, peak), period, paper_number(spec->count, count));

@@ -1,7 +1,10 @@
 """`drossel replay` over access logs: a record is a request, and the report says whom a policy hits."""
 import gzip
 import json
+import os
 import random
+import subprocess
+import threading
 
 import pytest
 
@@ -164,6 +167,23 @@ def test_a_log_through_a_pipe_is_recognised_and_may_be_read_again(build, tmp_pat
     told = json.loads(drossel(build, "replay", "--policy", policy, "--json", "-", text=text).stdout)
     page = told["limits"]["page"]
     assert (told["requests"], told["clients"], page["refused"], page["clients_refused"]) == (140000, 70000, 70000, 70000)
+
+
+def test_a_log_through_a_named_pipe_is_read_once_and_whole(build, tmp_path):
+    fifo, policy = tmp_path / "access.fifo", write_policy(tmp_path, "limits: { page: { by: address, allow: 1 per 1h } }")
+    os.mkfifo(fifo)
+    text = "".join(common(n // 40000, f"10.{n % 40000 >> 8}.{n % 40000 & 255}.1") + "\n" for n in range(80000))
+    writer = threading.Thread(target=fifo.write_text, args=(text,))
+    # the first to open it must be the one that reads it: nobody looks into it before
+    reader = subprocess.Popen([build / "drossel", "replay", "--policy", policy, "--json", fifo], stdout=subprocess.PIPE, text=True)
+    writer.start()
+    try:
+        out, _ = reader.communicate(timeout=60)
+    finally:
+        reader.kill()
+        writer.join()
+    told = json.loads(out)
+    assert reader.returncode == 0 and (told["requests"], told["limits"]["page"]["refused"]) == (80000, 40000)
 
 
 def test_more_clients_than_a_table_has_room_for_change_no_decision(build, tmp_path):
