@@ -92,15 +92,19 @@ static void warn_of_proxy(const struct watch *watch, const struct warning *warni
 
 static void warn_of_self(const struct watch *watch, const struct warning *warning)
 {
+    const struct watch_wordpress *wordpress = &watch->wordpress;
+    bool is_wordpress = wordpress->requests > 0 && !wordpress->is_mixed;
+    uint64_t requests = watch->self_requests + (is_wordpress ? wordpress->requests : 0);
+    uint64_t refused = watch->self_refused + (is_wordpress ? wordpress->refused : 0);
     char name[NAME_BYTES];
-    if (watch->self_requests < SELF_LEAST || is_proxy(watch, busiest_private(watch)))
+    if (requests < SELF_LEAST || is_proxy(watch, busiest_private(watch)))
         return;
-    watch_name(watch, &watch->self, name, sizeof name);
+    watch_name(watch, watch->self_requests > 0 ? &watch->self : &wordpress->client->real, name, sizeof name);
     say(warning,
         "the site calls itself: %llu requests come from %s (cron jobs, health checks or the server's own processes), "
-        "and %llu of "
-        "them are refused; let them pass with `exempt: { addresses: [%s] }`",
-        (unsigned long long)watch->self_requests, name, (unsigned long long)watch->self_refused, name);
+        "and "
+        "%llu of them are refused; let them pass with `exempt: { addresses: [%s] }`",
+        (unsigned long long)requests, name, (unsigned long long)refused, name);
 }
 
 /* ---- an office ---- */

@@ -152,6 +152,26 @@ static bool is_wordpress_itself(const struct event *event)
     return left >= event->host.size && strncasecmp(at, event->host.data, event->host.size) == 0;
 }
 
+/* Others fetch feeds and ping back. */
+static bool may_be_wordpress_itself(const struct event *event)
+{
+    return event->host.size == 0 && begins(event->agent, "WordPress/") && !contains(event->target, "feed") &&
+           !contains(event->target, "xmlrpc") && !contains(event->agent, "pingback");
+}
+
+static void note_wordpress(struct watch_wordpress *wordpress, const struct event *event,
+                           const struct watch_client *client)
+{
+    const char *end = memchr(event->agent.data, ';', event->agent.size);
+    size_t skip = end != NULL ? (size_t)(end - event->agent.data) : 0; /* its version changes */
+    uint64_t site = hash_of((struct drossel_text){ event->agent.data + skip, event->agent.size - skip });
+    if (wordpress->requests++ == 0) {
+        wordpress->site = site;
+        wordpress->client = client;
+    }
+    wordpress->is_mixed |= wordpress->site != site || wordpress->client != client;
+}
+
 static bool is_loopback(const struct drossel_address *address)
 {
     static const uint8_t v6[16] = { [15] = 1 };
@@ -236,6 +256,8 @@ bool watch_arrived(struct watch *watch, const struct event *event, struct watch_
     if (is_self(event, client)) {
         watch->self_requests++;
         watch->self = client->real;
+    } else if (event->agent.size > 0 && event->agent.data[0] == 'W' && may_be_wordpress_itself(event)) {
+        note_wordpress(&watch->wordpress, event, client);
     }
     if (is_login || looks_like_login(event))
         return note_login(watch, event, client);
@@ -245,7 +267,10 @@ bool watch_arrived(struct watch *watch, const struct event *event, struct watch_
 void watch_refused(struct watch *watch, const struct event *event, struct watch_client *client)
 {
     client->of.refused++;
-    watch->self_refused += is_self(event, client);
+    if (is_self(event, client))
+        watch->self_refused++;
+    else if (event->agent.size > 0 && event->agent.data[0] == 'W' && may_be_wordpress_itself(event))
+        watch->wordpress.refused++;
     uint8_t named = event->agent.size > 0 && client->agent_count > 0 ? client->agent[0].engine : 0;
     if (named > 0)
         watch->engine[named - 1].requests++;

@@ -42,6 +42,13 @@ struct watch {
     uint64_t requests, logins, failed_logins, failed_with_account;
     uint64_t self_requests, self_refused;
     struct drossel_address self; /* of the last one */
+    /* WordPress agents where the log has no host to compare them with: the site itself, if all are of one site and one client. */
+    struct watch_wordpress {
+        const struct watch_client *client;
+        uint64_t site; /* hash of what it calls itself */
+        uint64_t requests, refused;
+        bool is_mixed;
+    } wordpress;
     bool has_agents, has_status, has_forwarded, has_users;
     struct { uint64_t requests; } engine[WATCH_ENGINES_MOST];
 };
