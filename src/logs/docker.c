@@ -78,6 +78,8 @@ static enum log_line parse(void *parser, struct drossel_text line, struct log_sc
 {
     struct docker *docker = parser;
     struct drossel_text inside = unwrapped(docker, line);
+    if (inside.size == 0)
+        return LOG_UNPARSED;
     enum log_line result = mixed_parse(&docker->mixed, &log_format_docker, inside, scratch, record);
     if (result != LOG_UNPARSED)
         return result;
@@ -88,6 +90,8 @@ static bool find_time(void *parser, struct drossel_text line, uint64_t *t_ns, ui
 {
     struct docker *docker = parser;
     struct drossel_text inside = unwrapped(docker, line);
+    if (inside.size == 0)
+        return false;
     return mixed_time(&docker->mixed, &log_format_docker, inside, t_ns, resolution_ns) ||
            mixed_time(&docker->mixed, &log_format_docker, log_line_body(inside), t_ns, resolution_ns);
 }

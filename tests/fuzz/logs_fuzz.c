@@ -34,8 +34,9 @@ static void touch(struct drossel_text text)
 
 static void touch_record(const struct log_record *record)
 {
-    const struct drossel_text texts[] = { record->raw,      record->client, record->user,  record->request,   record->method, record->target,
-                                          record->protocol, record->host,   record->agent, record->referer, record->forwarded, record->verdict };
+    const struct drossel_text texts[] = { record->raw,    record->client,  record->user,      record->request,
+                                          record->method, record->target,  record->protocol,  record->host,
+                                          record->agent,  record->referer, record->forwarded, record->verdict };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         touch(texts[i]);
     check(record->header_count <= LOG_HEADERS_MOST);
