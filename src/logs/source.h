@@ -25,8 +25,8 @@ struct log_spooling {
     void *context;
 };
 
-/* Opens the file (`-`: standard input).  False: with a message that names it, and nothing to close.  True, and a message all the same: it is
- * damaged, and what could be read of it is the text. */
+/* Opens the file (`-`: standard input).  False: with a message that names it, and nothing to close.  True, and a message all the
+ * same: it is damaged, and what could be read of it is the text. */
 bool source_open(struct log_source *source, const char *path, const struct log_spooling *spooling, char *error, size_t error_size);
 void source_close(struct log_source *source);
 

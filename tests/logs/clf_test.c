@@ -112,6 +112,9 @@ static void escapes_are_undone_and_quotes_inside_end_nothing(void **state)
         { "192.0.2.1 - - " AT " \"GET /a HTTP/1.1\" 200 1 \"-\" \"tab\\tnew\\nodd\\qhex\\xZZend\\",
           T "client=192.0.2.1; method=GET; target=/a; protocol=HTTP/1.1; status=200; bytes=1; "
             "agent=tab\tnew\nodd\\qhex\\xZZend\\" },
+        { "192.0.2.1 - - " AT " \"GET /\\u00e9\\u20AC HTTP/1.1\" 200 1 \"-\" \"\\ud83d\\ude00 \\ud83d \\u12 \\u0041\"",
+          T "client=192.0.2.1; method=GET; target=/\xc3\xa9\xe2\x82\xac; protocol=HTTP/1.1; status=200; bytes=1; "
+            "agent=\xf0\x9f\x98\x80 \xed\xa0\xbd \\u12 A" },
         /* servers that escape nothing: the quote with a status behind it is meant */
         { "192.0.2.1 - - " AT " \"GET /a\"b\"c HTTP/1.1\" 200 1",
           T "client=192.0.2.1; method=GET; target=/a\"b\"c; protocol=HTTP/1.1; status=200; bytes=1" },
