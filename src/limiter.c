@@ -373,9 +373,8 @@ enum drossel_result limiter_check_told(struct limiter *limiter, const struct dro
     uint32_t rate[LIMITER_CHARGES];
     struct table_hold hold[LIMITER_CHARGES];
     struct way way;
-    way.charges =
-        (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES, .fetch = true, .told = told };
-    prepare(limiter, request, &way);
+    way.charges = (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES, .told = told };
+    prepare(limiter, request, true, &way);
     told->is_judged = !way.exempt && !way.untrusted;
     told->count = UINT32_MAX;
     enum drossel_result result = finish(limiter, &way, hold, decision);
