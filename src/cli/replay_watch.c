@@ -196,7 +196,7 @@ static bool looks_like_login(const struct event *event)
 {
     static const char *const word[] = { "login",   "logon",    "signin", "sign-in",
                                         "sign_in", "/session", "/auth",  "xmlrpc.php" };
-    if (event->method.size != 4 || memcmp(event->method.data, "POST", 4) != 0)
+    if (event->method.size != 4 || memcmp(event->method.data, "POST", 4) != 0 || event->target.size == 0)
         return false;
     struct drossel_text path = event->target;
     const char *query = memchr(path.data, '?', path.size);
