@@ -50,10 +50,16 @@ void names_close(struct names *names)
 /* Where a text is looked for: any spread does, as a wrong guess costs no more than reading it. */
 static size_t place_of(struct drossel_text text)
 {
-    uint64_t sum = text.size;
-    for (size_t i = 0; i < text.size; i++)
-        sum = sum * 31 + (unsigned char)text.data[i];
-    return (size_t)(sum * UINT64_C(0x9e3779b97f4a7c15) >> 54) & (RECENT - 1);
+    uint64_t head = text.size, tail = 0;
+    if (text.size >= sizeof tail) { /* most are no longer than these two together */
+        memcpy(&head, text.data, sizeof head);
+        memcpy(&tail, text.data + text.size - sizeof tail, sizeof tail);
+    } else {
+        for (size_t i = 0; i < text.size; i++)
+            head = head << 8 | (unsigned char)text.data[i];
+    }
+    uint64_t mixed = (head ^ tail * UINT64_C(0xc2b2ae3d27d4eb4f)) * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(mixed >> 54) & (RECENT - 1);
 }
 
 static bool is_stand_in(const struct drossel_address *address)
