@@ -102,7 +102,7 @@ struct way {
     struct charges charges;
 };
 
-static size_t name_of_charge(void *context, const struct store_charge *charge, char *out, size_t cap)
+size_t limiter_name_of_charge(void *context, const struct store_charge *charge, char *out, size_t cap)
 {
     struct naming *naming = context;
     uint32_t rate = naming->rate[charge - naming->charge];
@@ -133,7 +133,7 @@ INLINED void charge_and_merge(const struct limiter *limiter, struct subject_find
                                  .count = charges->count,
                                  .now_ns = finder->request->now_ns,
                                  .has_open = charges->has_open,
-                                 .name = name_of_charge,
+                                 .name = limiter_name_of_charge,
                                  .context = &naming };
     bool admitted = charges->count == 0 || store_table_charge(limiter->table, &batch);
     if (batch.is_held) {
@@ -142,7 +142,8 @@ INLINED void charge_and_merge(const struct limiter *limiter, struct subject_find
     }
     if (limiter->policy->has_ban)
         apply_bans(limiter, finder, charges);
-    limiter_merge(limiter, charges->charge, charges->rate, charges->count, decision);
+    if (!limiter_merge(limiter, charges->charge, charges->rate, charges->count, decision))
+        limiter_count(limiter, finder, charges);
     if (admitted && charges->has_open)
         limiter_ticket(limiter, &batch, charges->rate, &decision->ticket);
     if (decision->verdict >= DROSSEL_REFUSE)
@@ -245,6 +246,8 @@ APART void refuse_banned(const struct limiter *limiter, struct way *way, uint64_
     struct key_hash hash = key_address_hash(finder->secret, POLICY_BY_ADDRESS, &finder->client_key);
     decision->subject_hash = hash.half[0];
     decision->signed_in = subject_signed_in(finder);
+    if (finder->request->extra_cost != DROSSEL_ASK)
+        limiter_count_banned(limiter, finder);
 }
 
 /* Where the client comes from the peer and the headers: into `way`. */

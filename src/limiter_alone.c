@@ -82,6 +82,7 @@ static inline bool pass(const struct limiter *limiter, const struct drossel_requ
     decision->remaining = decision->quota[0].remaining = charge.verdict.remaining;
     decision->used = charge.verdict.used;
     decision->quota[0].more_ns = charge.verdict.more_ns;
+    table_stats_count(limiter->table, charge.limit_id, TABLE_PASSED, false);
     return true;
 }
 

@@ -87,11 +87,16 @@ bool limiter_unban(struct table *table, const struct drossel_address *address, u
     return table_forget(table, &entry, now_ns);
 }
 
+struct table_key limiter_ban_key(const struct table *table, const struct drossel_address *counted)
+{
+    struct key_hash hash = key_address_hash(table_secret(table), POLICY_BY_ADDRESS, counted);
+    return table_key_mix(hash.half, BAN_SEED);
+}
+
 static __attribute__((noinline)) uint64_t ban_end(const struct limiter *limiter, const struct drossel_address *counted,
                                                   uint64_t now_ns)
 {
-    struct key_hash hash = key_address_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, counted);
-    struct table_key key = table_key_mix(hash.half, BAN_SEED);
+    struct table_key key = limiter_ban_key(limiter->table, counted);
     uint64_t slot = table_find(limiter->table, key);
     uint64_t end_ns = slot == TABLE_NO_SLOT ? 0 : table_block_end(limiter->table, slot, key);
     return end_ns > now_ns ? end_ns : 0;

@@ -6,8 +6,11 @@
 
 #include <string.h>
 
-static enum drossel_verdict verdict_of(const struct policy_limit *limit, const struct engine_verdict *verdict)
+enum drossel_verdict limiter_verdict_of(const struct policy_limit *limit, const struct store_charge *charge)
 {
+    const struct engine_verdict *verdict = &charge->verdict;
+    if (charge->held && (charge->advisory || charge->may_hold))
+        return DROSSEL_ALLOW; /* nothing is certain yet: others decide */
     if (verdict->allowed)
         return verdict->delay_ns > 0 ? DROSSEL_DELAY : DROSSEL_ALLOW;
     switch (limit->action) {
@@ -127,6 +130,9 @@ static inline bool merge_room(const struct limiter *limiter, const struct store_
     decision->remaining = charge[fewest].verdict.remaining;
     decision->used = charge[fewest].verdict.used;
     decision->subject_hash = charge[fewest].key.home;
+    for (uint32_t i = 0; i < count; i++)
+        if (charge[i].cost > 0)
+            table_stats_count(limiter->table, charge[i].limit_id, TABLE_PASSED, false);
     return true;
 }
 
@@ -142,9 +148,7 @@ static __attribute__((noinline)) void merge_all(const struct limiter *limiter, c
         if (!charge[i].judged || charge[i].counts_open_of > 0)
             continue;
         const struct policy_limit *limit = &policy->limits[policy->rates[rate[i]].limit];
-        enum drossel_verdict kind = verdict_of(limit, verdict);
-        if (charge[i].held && (charge[i].advisory || charge[i].may_hold))
-            kind = DROSSEL_ALLOW; /* nothing is certain yet: others decide */
+        enum drossel_verdict kind = limiter_verdict_of(limit, &charge[i]);
         if (limit->dry_run) {
             add_dry_run(policy, policy->rates[rate[i]].limit, kind, verdict, &told, decision);
             continue;
@@ -169,9 +173,11 @@ static __attribute__((noinline)) void merge_all(const struct limiter *limiter, c
         decision->status = 0;
 }
 
-inline void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
+inline bool limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
                           uint32_t count, struct drossel_decision *decision)
 {
-    if (!merge_room(limiter, charge, rate, count, decision))
-        merge_all(limiter, charge, rate, count, decision);
+    if (merge_room(limiter, charge, rate, count, decision))
+        return true;
+    merge_all(limiter, charge, rate, count, decision);
+    return count == 0;
 }

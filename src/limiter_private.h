@@ -5,6 +5,7 @@
 #include "limiter.h"
 #include "store/store.h"
 #include "subject.h"
+#include "table/stats.h"
 
 /* What a limit charges, where that is the same for every request it matches: one rate, one cost, no overrides, no failures, one
  * account at most. */
@@ -97,9 +98,24 @@ bool limiter_ban_client(const struct limiter *limiter, const struct subject_find
 /* An address as it is counted, with its prefix. */
 size_t limiter_address_format(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap);
 
-/* Merges the verdicts of all charges into one decision. */
-void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate, uint32_t count,
+/* What a limit's action makes of what the engine says to one of its charges, as if it were alone. */
+enum drossel_verdict limiter_verdict_of(const struct policy_limit *limit, const struct store_charge *charge);
+
+/* Merges the verdicts of all charges into one decision.  Returns whether nothing is left to count: the most frequent case,
+ * room everywhere, is counted on the way. */
+bool limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate, uint32_t count,
                    struct drossel_decision *decision);
+
+/* Counts what each limit said to a decided request, and notes whom it did not just let pass. */
+void limiter_count(const struct limiter *limiter, struct subject_finder *finder, const struct charges *charges);
+/* The same of a request that a ban refused. */
+void limiter_count_banned(const struct limiter *limiter, const struct subject_finder *finder);
+
+/* The readable name of a charge's key; `context` is a struct naming. */
+size_t limiter_name_of_charge(void *context, const struct store_charge *charge, char *out, size_t cap);
+
+/* The key of the ban of a counted address. */
+struct table_key limiter_ban_key(const struct table *table, const struct drossel_address *counted);
 
 /* The request is not decided: says how long it may take. */
 void limiter_hold(const struct limiter *limiter, const struct store_batch *batch, const uint32_t *rate,

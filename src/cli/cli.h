@@ -28,6 +28,7 @@ struct cli_list {
 enum cli_kind {
     CLI_FLAG, /* no argument; sets a bool */
     CLI_TEXT, /* an argument; sets a const char * */
+    CLI_NUMBER, /* a number may follow, as the next word or after `=`; sets a const char *: "" without */
     CLI_LIST  /* an argument, any number of times; appends to a struct cli_list */
 };
 
@@ -51,7 +52,7 @@ struct cli_command {
 
 /* Every subcommand, in the order of the help; ends with NULL. */
 extern const struct cli_command *const cli_commands[];
-extern const struct cli_command cli_run, cli_check, cli_explain, cli_replay, cli_show, cli_reset, cli_block,
+extern const struct cli_command cli_run, cli_check, cli_explain, cli_replay, cli_show, cli_top, cli_reset, cli_block,
     cli_unblock;
 extern const struct cli_command cli_version, cli_help;
 

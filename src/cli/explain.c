@@ -146,7 +146,7 @@ static int take_question(const struct explain_values *values, char *line, struct
 
 static struct table *private_table(char *error, size_t cap)
 {
-    struct table_options private = { .keys = TABLE_KEYS_MIN, .group = (gid_t)-1, .owner = (uid_t)-1 };
+    struct table_options private = { .keys = TABLE_KEYS_MIN, .no_stats = true, .group = (gid_t)-1, .owner = (uid_t)-1 };
     return table_open(&private, error, cap);
 }
 

@@ -85,7 +85,9 @@ static void long_options(const struct cli_command *command, struct option out[OP
 {
     size_t count = option_count(command);
     for (size_t i = 0; i < count; i++) {
-        int argument = command->options[i].kind == CLI_FLAG ? no_argument : required_argument;
+        int argument = command->options[i].kind == CLI_FLAG     ? no_argument
+                       : command->options[i].kind == CLI_NUMBER ? optional_argument
+                                                                : required_argument;
         out[i] = (struct option){ command->options[i].name, argument, NULL, (int)i + 1 };
     }
     out[count] = (struct option){ "help", no_argument, NULL, 'h' };
@@ -119,8 +121,8 @@ static bool store_value(const struct cli_option *option, void *values, const cha
         *(bool *)(void *)field = true;
         return true;
     }
-    if (option->kind == CLI_TEXT) {
-        *(const char **)(void *)field = text;
+    if (option->kind == CLI_TEXT || option->kind == CLI_NUMBER) {
+        *(const char **)(void *)field = text != NULL ? text : "";
         return true;
     }
     struct cli_list *list = (struct cli_list *)(void *)field;
@@ -128,6 +130,11 @@ static bool store_value(const struct cli_option *option, void *values, const cha
         return false;
     list->item[list->count++] = text;
     return true;
+}
+
+static bool is_number(const char *word)
+{
+    return *word != '\0' && strspn(word, "0123456789.") == strlen(word);
 }
 
 static int check_operands(const struct cli_command *command, int count)
@@ -157,8 +164,11 @@ bool cli_parse(const struct cli_command *command, int argc, char **argv, void *v
             *code = unknown_option(command, argv[optind - 1], found == ':');
             return false;
         }
-        if (!store_value(&command->options[found - 1], values, optarg)) {
-            *code = cli_misuse(command, "--%s more than %d times", command->options[found - 1].name, CLI_LIST_MOST);
+        const struct cli_option *option = &command->options[found - 1];
+        if (option->kind == CLI_NUMBER && optarg == NULL && optind < argc && is_number(argv[optind]))
+            optarg = argv[optind++];
+        if (!store_value(option, values, optarg)) {
+            *code = cli_misuse(command, "--%s more than %d times", option->name, CLI_LIST_MOST);
             return false;
         }
     }

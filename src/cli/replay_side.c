@@ -49,7 +49,7 @@ static bool open_parts(struct replay_side *side, const struct names *names)
 bool side_begin(struct replay_side *side, uint64_t keys, enum drossel_door door, const struct names *names)
 {
     char error[1024] = "";
-    struct table_options private = { .keys = keys, .group = (gid_t)-1, .owner = (uid_t)-1 };
+    struct table_options private = { .keys = keys, .no_stats = true, .group = (gid_t)-1, .owner = (uid_t)-1 };
     side->course = (struct course){ .door = door };
     side->table = table_open(&private, error, sizeof error);
     if (side->table != NULL)

@@ -1,95 +1,83 @@
 /*
- * drossel show: the live table, closest to its limit first.
+ * drossel show: the live table, closest to its limit first; once, or again and again.
  */
-#include "cli/cli.h"
+#include "cli/show.h"
 
-#include <jansson.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "cli/live.h"
+#include "cli/cli.h"
 
 #define ROWS_DEFAULT 24
-#define ROWS_KEPT 4 /* of the terminal: the two head lines, the last line, the prompt */
+#define ROWS_KEPT 5 /* of the terminal: the three head lines, the last line, the prompt */
 #define KEY_WIDTH 40
-#define STRIKES 127 /* of engine_state.strikes; the top bit tells a block by hand */
+#define WATCH_DEFAULT "2"
+#define WATCH_LEAST_S 0.1
+#define WATCH_MOST_S 86400.0
+#define HOME_AND_CLEAR "\033[H\033[2J"
 
 struct show_values {
     struct live_place place;
-    bool json, all, all_limits;
+    bool json, all, all_limits, limits, dry_run;
+    const char *watch; /* seconds; "": the default; NULL: once */
 };
 
 static const struct cli_option options[] = {
     LIVE_OPTIONS(show_values, place),
-    { "json", CLI_FLAG, offsetof(struct show_values, json), NULL, "print one JSON object" },
+    { "json", CLI_FLAG, offsetof(struct show_values, json), NULL, "print one JSON object; with --watch one a line" },
     { "all", CLI_FLAG, offsetof(struct show_values, all), NULL, "every key, not only what fits the terminal" },
     { "all-limits", CLI_FLAG, offsetof(struct show_values, all_limits), NULL,
       "with the table's own: `open` outcomes and each `ticket` of one" },
+    { "limits", CLI_FLAG, offsetof(struct show_values, limits), NULL,
+      "each limit with the verdicts it gave, instead of the keys" },
+    { "dry-run", CLI_FLAG, offsetof(struct show_values, dry_run), NULL,
+      "who would have been refused by limits in dry run, how often and when" },
+    { "watch", CLI_NUMBER, offsetof(struct show_values, watch), "[SECONDS]",
+      "again every so many seconds (default: " WATCH_DEFAULT ")" },
     { NULL, CLI_FLAG, 0, NULL, NULL },
 };
 
-/* What is sorted; the entry itself is read again when its turn comes. */
-struct ranked {
-    uint32_t worth;
-    uint64_t slot;
-};
+/* ---- looking ---- */
 
-struct view {
-    struct table *table;
-    const char *limit; /* NULL: all */
-    bool all_limits;   /* the table's own as well */
-    uint64_t now_ns;
-    struct ranked *key;
-    size_t count, cap;
-    uint64_t used; /* slots */
-};
-
-/* One key as it is shown. */
-struct row {
-    struct table_entry entry;
-    struct engine_verdict verdict;
-    uint64_t count;    /* what the limit allows at once */
-    uint64_t block_ns; /* left of a block */
-};
-
-static bool is_wanted(const struct view *view, const struct table_entry *entry)
+bool show_is_wanted(const struct show_view *view, uint16_t limit)
 {
-    if (entry->limit < LIVE_LIMIT_FIRST && entry->limit != TABLE_LIMIT_BAN && !view->all_limits)
+    if (limit < LIVE_LIMIT_FIRST && limit != TABLE_LIMIT_BAN && !view->all_limits)
         return false;
     if (view->limit == NULL)
         return true;
-    if (entry->limit < LIVE_LIMIT_FIRST)
-        return strcmp(view->limit, live_limit_name(view->table, entry->limit)) == 0;
-    const struct table_limit *limit = table_limit_at(view->table, entry->limit);
-    return limit != NULL && live_limit_is(limit, view->limit);
+    if (limit < LIVE_LIMIT_FIRST)
+        return strcmp(view->limit, live_limit_name(view->table, limit)) == 0;
+    const struct table_limit *of = table_limit_at(view->table, limit);
+    return of != NULL && live_limit_is(of, view->limit);
 }
 
-static bool add(struct view *view, uint32_t worth, uint64_t slot)
+static bool add(struct show_view *view, uint32_t worth, uint64_t slot)
 {
     if (view->count == view->cap) {
         size_t cap = view->cap > 0 ? view->cap * 2 : 1024;
-        struct ranked *key = realloc(view->key, cap * sizeof *key);
+        struct show_ranked *key = realloc(view->key, cap * sizeof *key);
         if (key == NULL)
             return false;
         view->key = key;
         view->cap = cap;
     }
-    view->key[view->count++] = (struct ranked){ worth, slot };
+    view->key[view->count++] = (struct show_ranked){ worth, slot };
     return true;
 }
 
 /* What is worth nothing has run out: shown no more, though the slot may still be taken. */
-static bool collect(struct view *view)
+static bool collect(struct show_view *view)
 {
     struct table_entry entry;
     for (uint64_t slot = 0; table_next(view->table, &slot, &entry); slot = entry.slot + 1) {
-        const struct engine_limit *engine = table_engine_at(view->table, entry.limit);
-        uint32_t worth = engine != NULL ? engine_worth(&entry.state, engine, view->now_ns) : 0;
+        uint32_t worth = live_key_worth(view->table, &entry, view->now_ns);
         view->used++;
-        if (worth > 0 && is_wanted(view, &entry) && !add(view, worth, entry.slot))
+        if (worth > 0 && show_is_wanted(view, entry.limit) && !add(view, worth, entry.slot))
             return false;
     }
     return true;
@@ -97,136 +85,206 @@ static bool collect(struct view *view)
 
 static int compare(const void *left, const void *right)
 {
-    const struct ranked *a = left, *b = right;
+    const struct show_ranked *a = left, *b = right;
     if (a->worth != b->worth)
         return a->worth > b->worth ? -1 : 1;
     return a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
-/* Reads a ranked key again; false if it is gone meanwhile. */
-static bool read_row(const struct view *view, size_t index, struct row *row)
+/* ---- text ---- */
+
+static void print_sums(const char *title, const uint64_t sum[TABLE_VERDICTS], unsigned first)
 {
-    uint64_t slot = view->key[index].slot;
-    if (!table_next(view->table, &slot, &row->entry) || row->entry.slot != view->key[index].slot)
-        return false;
-    const struct engine_limit *engine = table_engine_at(view->table, row->entry.limit);
-    if (engine == NULL)
-        return false;
-    engine_judge(&row->entry.state, engine, 1, view->now_ns, &row->verdict);
-    row->count = engine->capacity;
-    row->block_ns = row->entry.state.block_end_ns > view->now_ns ? row->entry.state.block_end_ns - view->now_ns : 0;
-    /* judged as if one more came: what is shown is without it */
-    row->verdict.used = engine_used(&row->entry.state, engine, view->now_ns);
-    row->verdict.remaining += row->verdict.allowed;
-    if (row->entry.name[0] == '\0')
-        snprintf(row->entry.name, sizeof row->entry.name, "#%016llx", (unsigned long long)row->entry.tag);
-    return true;
+    printf("%s", title);
+    for (unsigned i = first; i < TABLE_VERDICTS; i++)
+        printf("%s %llu %s", i > first ? "," : "", (unsigned long long)sum[i], live_verdict_names[i]);
 }
 
-static void print_row(const struct view *view, const struct row *row)
+/* What the limits said in all. */
+static void print_verdicts(const struct show_view *view)
 {
-    char wait[48] = "", counts[48] = "";
-    bool ban = row->entry.limit == TABLE_LIMIT_BAN;
-    if (!ban && row->block_ns == 0)
-        snprintf(counts, sizeof counts, "%llu/%llu", (unsigned long long)row->verdict.used,
-                 (unsigned long long)row->count);
-    if (row->block_ns > 0)
-        cli_wait_format(row->block_ns, wait, sizeof wait);
-    else if (!row->verdict.allowed)
-        cli_wait_format(row->verdict.wait_ns, wait, sizeof wait);
-    printf("%-20s %-*s %12s %9llu  %-8s%-14s %u\n", live_limit_name(view->table, row->entry.limit), KEY_WIDTH,
-           row->entry.name, counts, (unsigned long long)(row->block_ns > 0 ? 0 : row->verdict.remaining),
-           row->block_ns > 0 ? "blocked"
-           : *wait != '\0'   ? "wait"
-                             : "",
-           wait, row->entry.state.strikes & STRIKES);
+    uint64_t sum[TABLE_VERDICTS] = { 0 }, dry_run[TABLE_VERDICTS] = { 0 };
+    if (!table_has_stats(view->table)) {
+        puts("verdicts: not counted in this table");
+        return;
+    }
+    for (uint32_t i = 0; i < view->limits->count; i++)
+        for (unsigned k = 0; k < TABLE_VERDICTS; k++) {
+            sum[k] += view->limits->limit[i].sum.count[k];
+            dry_run[k] += view->limits->limit[i].sum.dry_run[k];
+        }
+    print_sums("verdicts of all limits:", sum, TABLE_PASSED);
+    if (live_stopped(dry_run) > 0)
+        print_sums("; in dry run:", dry_run, TABLE_MARKED);
+    putchar('\n');
 }
 
-static size_t rows_wanted(const struct show_values *values, size_t count)
+static void print_state(const struct live_key *key, bool is_dry_run, char *out, size_t cap)
+{
+    char wait[48];
+    if (key->block_ns > 0)
+        snprintf(out, cap, "%s %s", is_dry_run ? "dry run" : "blocked",
+                 cli_wait_format(key->block_ns, wait, sizeof wait));
+    else if (!key->allowed)
+        snprintf(out, cap, "%s %s", is_dry_run ? "dry run" : "wait   ",
+                 cli_wait_format(key->wait_ns, wait, sizeof wait));
+    else
+        snprintf(out, cap, "%s", is_dry_run ? "dry run" : "");
+}
+
+static void print_key(const struct show_view *view, const struct live_key *key)
+{
+    char state[64], counts[48] = "", last[64] = "";
+    const struct live_limit *limit = live_limits_at(view->limits, key->entry.limit);
+    bool is_dry_run = limit != NULL && limit->sum.is_dry_run;
+    const struct table_offender *past = live_past_find(view->past, key->entry.limit, key->entry.tag, is_dry_run);
+    if (key->entry.limit != TABLE_LIMIT_BAN && key->block_ns == 0)
+        snprintf(counts, sizeof counts, "%llu/%llu", (unsigned long long)key->used, (unsigned long long)key->count);
+    print_state(key, is_dry_run, state, sizeof state);
+    if (past != NULL)
+        live_ago_format(past->last_ns, view->now_ns, last, sizeof last);
+    printf("%-20s %-*s %12s %9llu  %-22s %7u %9llu%s%s\n", live_limit_name(view->table, key->entry.limit), KEY_WIDTH,
+           key->entry.name, counts, (unsigned long long)key->remaining, state, key->entry.state.strikes & LIVE_STRIKES,
+           (unsigned long long)(past != NULL ? live_stopped(past->count) : 0), *last != '\0' ? "  " : "", last);
+}
+
+size_t show_rows(bool all, size_t kept, size_t count)
 {
     struct winsize size = { 0 };
-    if (values->all || !isatty(STDOUT_FILENO))
+    if (all || !isatty(STDOUT_FILENO))
         return count;
     size_t rows = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : ROWS_DEFAULT;
-    rows = rows > ROWS_KEPT ? rows - ROWS_KEPT : 1;
+    rows = rows > kept ? rows - kept : 1;
     return rows < count ? rows : count;
 }
 
-static void print_text(const struct view *view, const struct show_values *values)
+static void print_keys(const struct show_view *view, bool all)
 {
-    struct table_counts counts;
-    struct row row;
-    table_counts(view->table, &counts);
-    printf("%s: %llu of %llu keys used; evicted: %llu expired, %llu live, %llu at their limit, %llu blocked\n",
-           table_path(view->table), (unsigned long long)view->used, (unsigned long long)table_keys(view->table),
-           (unsigned long long)counts.evicted_expired, (unsigned long long)counts.evicted_live,
-           (unsigned long long)counts.evicted_full, (unsigned long long)counts.evicted_blocked);
+    struct live_key key;
     if (view->count == 0) {
         puts("nothing is counted at the moment");
         return;
     }
-    printf("%-20s %-*s %12s %9s  %-22s %s\n", "limit", KEY_WIDTH, "key", "used", "remaining", "state", "strikes");
-    size_t wanted = rows_wanted(values, view->count);
+    printf("%-20s %-*s %12s %9s  %-22s %s %9s  %s\n", "limit", KEY_WIDTH, "key", "used", "remaining", "state",
+           "strikes", "stopped", "last");
+    size_t wanted = show_rows(all, ROWS_KEPT, view->count);
     for (size_t i = 0; i < wanted; i++)
-        if (read_row(view, i, &row))
-            print_row(view, &row);
+        if (live_key_read(view->table, view->key[i].slot, 0, view->now_ns, &key))
+            print_key(view, &key);
     if (wanted < view->count)
         printf("and %zu more; --all shows them\n", view->count - wanted);
 }
 
-static json_t *seconds_json(uint64_t ns)
-{
-    return ns == ENGINE_NEVER ? json_null() : json_real((double)ns / 1e9);
-}
-
-static json_t *row_json(const struct view *view, const struct row *row)
-{
-    bool waits = row->block_ns == 0 && !row->verdict.allowed;
-    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:i}", "limit",
-                     live_limit_name(view->table, row->entry.limit), "key", row->entry.name, "used",
-                     (json_int_t)row->verdict.used, "count", (json_int_t)row->count, "remaining",
-                     (json_int_t)(row->block_ns > 0 ? 0 : row->verdict.remaining), "wait",
-                     seconds_json(waits ? row->verdict.wait_ns : 0), "block", seconds_json(row->block_ns), "strikes",
-                     (int)row->entry.state.strikes & STRIKES);
-}
-
-static bool print_json(const struct view *view)
+static void print_text(const struct show_view *view, const struct show_values *values)
 {
     struct table_counts counts;
-    struct row row;
-    json_t *rows = json_array();
     table_counts(view->table, &counts);
-    for (size_t i = 0; i < view->count; i++)
-        if (read_row(view, i, &row))
-            json_array_append_new(rows, row_json(view, &row));
-    json_t *object =
-        json_pack("{s:s, s:I, s:I, s:{s:I, s:I, s:I, s:I}, s:o}", "table", table_path(view->table), "used",
-                  (json_int_t)view->used, "keys", (json_int_t)table_keys(view->table), "evicted", "expired",
-                  (json_int_t)counts.evicted_expired, "live", (json_int_t)counts.evicted_live, "full",
-                  (json_int_t)counts.evicted_full, "blocked", (json_int_t)counts.evicted_blocked, "entries", rows);
-    bool good = object != NULL && json_dumpf(object, stdout, JSON_INDENT(2)) == 0 && putchar('\n') == '\n';
-    json_decref(object);
-    if (!good)
-        cli_complain("a key's name is no UTF-8, or there is no memory: show it without --json");
-    return good;
+    if (values->dry_run) {
+        show_print_dry_run(view, values->all);
+        return;
+    }
+    printf("%s: %llu of %llu keys used; evicted: %llu expired, %llu live, %llu at their limit, %llu blocked\n",
+           table_path(view->table), (unsigned long long)view->used, (unsigned long long)table_keys(view->table),
+           (unsigned long long)counts.evicted_expired, (unsigned long long)counts.evicted_live,
+           (unsigned long long)counts.evicted_full, (unsigned long long)counts.evicted_blocked);
+    print_verdicts(view);
+    if (values->limits)
+        show_print_limits(view);
+    else
+        print_keys(view, values->all);
 }
 
-static bool show(struct table *table, const struct show_values *values, const char *limit)
+/* ---- once, or again and again ---- */
+
+static bool look(struct show_view *view, const struct show_values *values)
 {
-    struct view view = { .table = table, .limit = limit, .all_limits = values->all_limits, .now_ns = table_now(table) };
-    const char *broken = table_validate(table, view.now_ns);
+    view->now_ns = table_now(view->table);
+    view->count = 0;
+    view->used = 0;
+    live_limits_read(view->limits);
+    live_past_read(view->table, view->past);
+    if (!collect(view)) {
+        cli_complain("no memory for %zu keys", view->count);
+        return false;
+    }
+    if (view->count > 0)
+        qsort(view->key, view->count, sizeof *view->key, compare);
+    if (values->json)
+        return show_print_json(view, values->dry_run, values->watch != NULL);
+    print_text(view, values);
+    return true;
+}
+
+bool show_rate(const struct show_view *view, const struct live_limit *limit, double *passed, double *stopped)
+{
+    size_t at = (size_t)(limit - view->limits->limit);
+    if (view->since_ns == 0 || view->now_ns <= view->since_ns)
+        return false;
+    double seconds = (double)(view->now_ns - view->since_ns) / 1e9;
+    *passed = (double)(limit->sum.count[TABLE_PASSED] + limit->sum.dry_run[TABLE_PASSED] - view->passed[at]) / seconds;
+    *stopped =
+        (double)(live_stopped(limit->sum.count) + live_stopped(limit->sum.dry_run) - view->stopped[at]) / seconds;
+    return true;
+}
+
+static void keep_for_rates(struct show_view *view)
+{
+    view->since_ns = view->now_ns;
+    for (uint32_t i = 0; i < view->limits->count; i++) {
+        const struct table_limit_stats *sum = &view->limits->limit[i].sum;
+        view->passed[i] = sum->count[TABLE_PASSED] + sum->dry_run[TABLE_PASSED];
+        view->stopped[i] = live_stopped(sum->count) + live_stopped(sum->dry_run);
+    }
+}
+
+static void sleep_for(double seconds)
+{
+    struct timespec time = { .tv_sec = (time_t)seconds };
+    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
+    while (nanosleep(&time, &time) != 0 && errno == EINTR)
+        continue;
+}
+
+static bool watch(struct show_view *view, const struct show_values *values, double seconds)
+{
+    bool clears = !values->json && isatty(STDOUT_FILENO);
+    for (;;) {
+        if (clears)
+            fputs(HOME_AND_CLEAR, stdout);
+        if (!look(view, values))
+            return false;
+        if (!values->json && !clears)
+            putchar('\n');
+        if (fflush(stdout) != 0)
+            return false; /* nobody reads any more */
+        keep_for_rates(view);
+        sleep_for(seconds);
+        if (table_is_lost(view->table)) {
+            cli_complain("%s: was cut off while it was watched; start again once it is made anew",
+                         table_path(view->table));
+            return false;
+        }
+    }
+}
+
+static bool show(struct show_view *view, const struct show_values *values, double seconds)
+{
+    const char *broken = table_validate(view->table, table_now(view->table));
     if (broken != NULL)
-        cli_complain("%s: not as it should be: %s; it is mended as its keys are used", table_path(table), broken);
-    bool good = collect(&view);
+        cli_complain("%s: not as it should be: %s; it is mended as its keys are used", table_path(view->table), broken);
+    view->limits = live_limits_open(view->table);
+    view->past = malloc(sizeof *view->past);
+    view->passed = calloc(TABLE_LIMITS_MAX, sizeof *view->passed);
+    view->stopped = calloc(TABLE_LIMITS_MAX, sizeof *view->stopped);
+    bool good = view->limits != NULL && view->past != NULL && view->passed != NULL && view->stopped != NULL;
     if (!good)
-        cli_complain("no memory for %zu keys", view.count);
-    if (good && view.count > 0)
-        qsort(view.key, view.count, sizeof *view.key, compare);
-    if (good && values->json)
-        good = print_json(&view);
-    else if (good)
-        print_text(&view, values);
-    free(view.key);
+        cli_complain("no memory to look at %s", table_path(view->table));
+    good = good && (values->watch != NULL ? watch(view, values, seconds) : look(view, values));
+    live_limits_close(view->limits);
+    free(view->past);
+    free(view->passed);
+    free(view->stopped);
+    free(view->key);
     return good;
 }
 
@@ -239,19 +297,32 @@ static bool is_own(const struct table *table, const char *limit)
     return false;
 }
 
+static bool parse_seconds(const char *text, double *seconds)
+{
+    char *end;
+    if (text == NULL || *text == '\0')
+        text = WATCH_DEFAULT;
+    *seconds = strtod(text, &end);
+    return end != text && *end == '\0' && *seconds >= WATCH_LEAST_S && *seconds <= WATCH_MOST_S;
+}
+
 static int run_show(int argc, char **argv)
 {
     struct show_values values = { 0 };
     char **operand;
     int count, code;
+    double seconds;
     if (!cli_parse(&cli_show, argc, argv, &values, &operand, &count, &code))
         return code;
+    if (!parse_seconds(values.watch, &seconds))
+        return cli_misuse(&cli_show, "--watch %s: write seconds, from 0.1 to 86400", values.watch);
     struct table *table = live_open(&values.place);
     if (table == NULL)
         return CLI_FAILED;
-    const char *limit = count > 0 ? operand[0] : NULL;
-    bool known = limit == NULL || (values.all_limits && is_own(table, limit)) || live_has_limit(table, limit);
-    bool good = known && show(table, &values, limit);
+    struct show_view view = { .table = table, .limit = count > 0 ? operand[0] : NULL, .all_limits = values.all_limits };
+    bool known =
+        view.limit == NULL || (values.all_limits && is_own(table, view.limit)) || live_has_limit(table, view.limit);
+    bool good = known && show(&view, &values, seconds);
     table_close(table);
     return good ? CLI_DONE : CLI_FAILED;
 }

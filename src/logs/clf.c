@@ -26,9 +26,9 @@ static bool cut_line(struct clf *clf, struct drossel_text line, struct clf_cut *
 static struct drossel_text next_word(struct drossel_text *text)
 {
     size_t start = 0, size = 0;
-    while (start < text->size && text->data[start] == ' ')
+    while (start < text->size && log_is_blank(text->data[start]))
         start++;
-    while (start + size < text->size && text->data[start + size] != ' ')
+    while (start + size < text->size && !log_is_blank(text->data[start + size]))
         size++;
     struct drossel_text word = { text->data + start, size };
     *text = (struct drossel_text){ text->data + start + size, text->size - start - size };
@@ -56,9 +56,9 @@ static bool host_leads(const struct clf *clf, struct drossel_text first, struct 
 static void read_user(struct log_record *record, struct drossel_text rest)
 {
     next_word(&rest); /* of identd */
-    while (rest.size > 0 && rest.data[0] == ' ')
+    while (rest.size > 0 && log_is_blank(rest.data[0]))
         rest = (struct drossel_text){ rest.data + 1, rest.size - 1 };
-    while (rest.size > 0 && rest.data[rest.size - 1] == ' ')
+    while (rest.size > 0 && log_is_blank(rest.data[rest.size - 1]))
         rest.size--;
     /* BunkerWeb has the request's number before the user. */
     bool numbered = rest.size > 2 && memcmp(rest.data + rest.size - 2, " -", 2) == 0;
@@ -158,7 +158,7 @@ static void read_tail(struct log_record *record, struct tail *tail, const char *
 {
     while (p < end) {
         const char *start = p;
-        if (*p == ' ') {
+        if (log_is_blank(*p)) {
             p++;
         } else if (*p == '"') {
             const char *close = clf_closing_quote(p + 1, end);
@@ -167,7 +167,7 @@ static void read_tail(struct log_record *record, struct tail *tail, const char *
             read_quoted(record, tail->quoted++, log_unescaped(tail->scratch, text));
             p = stop + (close != NULL);
         } else {
-            while (p < end && *p != ' ')
+            while (p < end && !log_is_blank(*p))
                 p++;
             read_bare(record, tail->bare++, (struct drossel_text){ start, (size_t)(p - start) });
         }

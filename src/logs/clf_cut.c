@@ -26,13 +26,13 @@ const char *clf_closing_quote(const char *p, const char *end)
 /* Does a status stand at p, as it does behind a request?  `" 200 ` or `" - `. */
 bool clf_status_follows(const char *p, const char *end)
 {
-    while (p < end && *p == ' ')
+    while (p < end && log_is_blank(*p))
         p++;
     size_t size = 0;
     while (p + size < end && p[size] >= '0' && p[size] <= '9')
         size++;
-    bool ends = p + size == end || p[size] == ' ';
-    return (size == 3 && ends) || (p < end && *p == '-' && (p + 1 == end || p[1] == ' '));
+    bool ends = p + size == end || log_is_blank(p[size]);
+    return (size == 3 && ends) || (p < end && *p == '-' && (p + 1 == end || log_is_blank(p[1])));
 }
 
 /* The end of the request that began at p.  Servers that escape nothing write quotes inside: then the one with a status
@@ -83,7 +83,7 @@ bool clf_cut_head(struct clf *clf, struct drossel_text line, struct clf_cut *cut
         open = find_time(clf, line, &cut->stamp);
     if (open == NULL)
         return false;
-    while (p < open && *p == ' ')
+    while (p < open && log_is_blank(*p))
         p++;
     cut->head = (struct drossel_text){ p, (size_t)(open - p) };
     const char *after = open + 2 + cut->stamp.size;
@@ -97,7 +97,7 @@ bool clf_cut_request(struct drossel_text rest, struct clf_cut *cut)
     const char *end = rest.data + rest.size, *start = memchr(rest.data, '"', rest.size);
     const char *close = start == NULL ? NULL : request_end(start + 1, end);
     const char *next = close == NULL ? end : close + 1;
-    while (next < end && (*next == ' ' || *next == '\t'))
+    while (next < end && log_is_blank(*next))
         next++;
     if (next == end)
         return false;

@@ -73,6 +73,11 @@ struct log_stamp_cache {
 };
 bool log_stamp_clf_cached(struct log_stamp_cache *cache, struct drossel_text text, struct log_stamp *stamp);
 
+static inline bool log_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
 /* Size 0, or `-`. */
 bool log_text_absent(struct drossel_text text);
 /* Undoes \", \\, \n, \t, \r, \b, \v, \f, \xHH and \uHHHH, in the scratch; a text without a backslash is given back as it stands. */

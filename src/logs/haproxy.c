@@ -27,10 +27,10 @@ struct cut {
 
 static struct drossel_text next_word(struct words *words)
 {
-    while (words->p < words->end && *words->p == ' ')
+    while (words->p < words->end && log_is_blank(*words->p))
         words->p++;
     struct drossel_text word = { words->p, 0 };
-    while (words->p < words->end && *words->p != ' ')
+    while (words->p < words->end && !log_is_blank(*words->p))
         words->p++;
     word.size = (size_t)(words->p - word.data);
     return word;
@@ -53,10 +53,10 @@ static const char *find_time(struct log_stamp_cache *cache, struct drossel_text 
 /* `192.0.2.1:80` at the end of what stands before the time: the address.  Size 0: it is none. */
 static struct drossel_text client_of(const char *start, const char *end)
 {
-    while (end > start && end[-1] == ' ')
+    while (end > start && log_is_blank(end[-1]))
         end--;
     const char *word = end;
-    while (word > start && word[-1] != ' ')
+    while (word > start && !log_is_blank(word[-1]))
         word--;
     const char *colon = word == end ? NULL : memrchr(word, ':', (size_t)(end - word));
     if (colon == NULL)

@@ -22,7 +22,12 @@ struct match {
 
 static bool literal_at(const struct match *match, const char *p, struct drossel_text literal)
 {
-    return (size_t)(match->end - p) >= literal.size && memcmp(p, literal.data, literal.size) == 0;
+    if ((size_t)(match->end - p) < literal.size)
+        return false;
+    for (size_t i = 0; i < literal.size; i++) /* of a few bytes: no call */
+        if (p[i] != literal.data[i])
+            return false;
+    return true;
 }
 
 static bool stamp_at(const struct match *match, const char *p, struct log_stamp *stamp)
@@ -294,6 +299,10 @@ static bool read_item(struct match *match, size_t at)
         if (stop == NULL || !take_value(match, item, (struct drossel_text){ match->p, (size_t)(stop - match->p) }))
             return false;
         match->p = stop;
+        if (item->after.size > 0 && stop < match->end) { /* there it was found */
+            match->p += item->after.size;
+            return true;
+        }
     }
     if (literal_at(match, match->p, item->after)) {
         match->p += item->after.size;

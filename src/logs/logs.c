@@ -39,7 +39,9 @@ static bool choose_format(struct logs *logs, struct log_file *file)
 {
     bool recognised = logs->options.format == NULL;
     file->is_named = !recognised;
-    file->format = recognised ? format_recognised(file->source.data, file->source.size) : wanted_format(logs);
+    file->format =
+        recognised ? format_recognised(file->source.data + file->source.begin, file->source.size - file->source.begin)
+                   : wanted_format(logs);
     file->format_text = file->format == &log_format_string ? logs->options.format : logs->options.map;
     if (file->format == NULL && !recognised)
         return false;

@@ -14,6 +14,7 @@
 struct log_source {
     const char *data;      /* the mapping; never NULL */
     size_t size;           /* bytes */
+    size_t begin;          /* where the text begins: behind a byte order mark */
     size_t released;       /* pages before here were given back to the system */
     size_t mapped;         /* bytes of the mapping */
     int watch;             /* where the mapping is listed against SIGBUS; -1: not */

@@ -7,10 +7,11 @@
 #ifndef DROSSEL_TABLE_LAYOUT_H
 #define DROSSEL_TABLE_LAYOUT_H
 
+#include "table/stats.h"
 #include "table/table.h"
 
 #define TABLE_MAGIC "drossel\n"
-#define TABLE_VERSION 2
+#define TABLE_VERSION 3
 #define TABLE_HEADER_BYTES 4096
 #define TABLE_BOOT_ID_BYTES 40
 #define TABLE_TAG_MASK (~UINT64_C(0xffff))
@@ -33,16 +34,52 @@ _Static_assert(sizeof(struct name_slot) == 64, "a name is as long as a slot");
 
 struct limit_slot {
     _Atomic uint32_t ready;          /* 1 once `limit` is complete; never changes back */
-    uint32_t reserved;
+    _Atomic uint32_t is_dry_run;     /* for the eye only: of the last offence */
     struct table_limit limit;
 };
 _Static_assert(sizeof(struct limit_slot) <= 256, "a registered limit has 256 bytes");
 #define TABLE_LIMIT_BYTES 256
 
+/* The statistics; see stats.h.  All of them at fixed places between the registry and the slots. */
+#define TABLE_SHARDS 4
+#define TABLE_PAGE_BYTES 4096
+#define OFFENDER_SETS 512
+#define OFFENDER_WAYS 7
+
+struct offender {
+    _Atomic uint64_t first_ns, last_ns;
+    _Atomic uint64_t count[5];       /* of the verdicts from TABLE_MARKED on */
+    uint64_t reserved;
+};
+_Static_assert(sizeof(struct offender) == 64, "an offender is one cache line");
+
+struct offender_set {
+    _Atomic uint64_t guard;          /* when it was taken last; the lowest bit: it is taken now */
+    _Atomic uint64_t id[OFFENDER_WAYS];      /* key's tag | 1 << 15 for a dry run | limit; 0: free */
+    struct offender offender[OFFENDER_WAYS];
+    struct name_slot name[OFFENDER_WAYS];    /* its `key` is the id */
+};
+_Static_assert(sizeof(struct offender_set) == 960, "a set is 15 cache lines");
+
+struct limit_stats {
+    _Alignas(64) _Atomic uint64_t count[8];  /* by enum table_verdict */
+    _Alignas(64) _Atomic uint64_t dry_run[8];
+};
+_Static_assert(sizeof(struct limit_stats) == 128, "a limit has two cache lines in each shard");
+
+struct stats {
+    _Alignas(TABLE_PAGE_BYTES) _Atomic uint64_t times[TABLE_SHARDS][TABLE_TIMES];
+    struct { _Alignas(64) _Atomic uint64_t ns; } times_sum[TABLE_SHARDS];
+    _Alignas(TABLE_PAGE_BYTES) struct offender_set offenders[OFFENDER_SETS];
+    _Alignas(TABLE_PAGE_BYTES) struct limit_stats limits[TABLE_SHARDS][TABLE_LIMITS_MAX];
+};
+_Static_assert(sizeof(struct stats) % TABLE_PAGE_BYTES == 0, "whole pages: what is around them is reserved without them");
+
 struct table_header {
     char magic[8];
     uint32_t version;
-    uint32_t has_names;
+    uint16_t has_names;
+    uint16_t has_stats;
     uint64_t keys;
     uint64_t file_bytes;
     uint8_t secret[TABLE_SECRET_BYTES];
@@ -53,6 +90,7 @@ struct table_header {
     char boot_id[TABLE_BOOT_ID_BYTES];
     _Atomic uint64_t bans_until_ns;
     _Atomic uint32_t limits_reserved;
+    _Atomic uint32_t limits_counted; /* limits below it have counters, whose memory is reserved; 0: no statistics */
     /* Counters have a line of their own: they are written on insertion only. */
     _Alignas(64) _Atomic uint64_t inserted;
     _Atomic uint64_t evicted_expired, evicted_live, evicted_full, evicted_blocked, taken_over;
@@ -69,6 +107,7 @@ struct table {
     size_t map_bytes;
     struct slot *slots;
     struct name_slot *names;         /* NULL: none */
+    struct stats *stats;             /* NULL: none */
     uint64_t keys;
     _Atomic uint32_t lost;
     int64_t clock_offset_ns;         /* as in the header: constant while this machine runs */
@@ -87,6 +126,22 @@ static inline struct table_header *table_header(const struct table *table)
 {
     return (struct table_header *)(void *)table->map;
 }
+
+static inline uint64_t stats_offset(void)
+{
+    return TABLE_HEADER_BYTES + (uint64_t)TABLE_LIMITS_MAX * TABLE_LIMIT_BYTES;
+}
+
+/* What a thread keeps for itself. */
+struct thread_own {
+    uint32_t last_ticket;
+    uint32_t seeded_in;              /* fork_generation; 0: not yet */
+    uint32_t shard;                  /* of the statistics; until it has taken a ticket 0, or its parent's */
+};
+extern _Thread_local struct thread_own thread_own;
+
+/* Makes room for the statistics of a limit, of whose memory none was reserved when the table was made. */
+void stats_reserve(struct table *table, uint32_t limit);
 
 static inline struct limit_slot *table_limit_slot(const struct table *table, uint32_t index)
 {

@@ -54,9 +54,11 @@ void table_name_set(struct table *table, const struct table_hold *hold, struct t
     atomic_store_explicit(&slot->key, key.tag, memory_order_release); /* the text is complete */
 }
 
-bool table_next(const struct table *table, uint64_t *slot, struct table_entry *entry)
+bool table_next_before(const struct table *table, uint64_t *slot, uint64_t end, struct table_entry *entry)
 {
-    uint64_t end = table->keys + TABLE_NEIGHBOURS - 1;
+    uint64_t slots = table->keys + TABLE_NEIGHBOURS - 1;
+    if (end > slots)
+        end = slots;
     for (; *slot < end; (*slot)++) {
         if (!entry_read(table, *slot, entry))
             continue;
@@ -65,6 +67,11 @@ bool table_next(const struct table *table, uint64_t *slot, struct table_entry *e
         return true;
     }
     return false;
+}
+
+bool table_next(const struct table *table, uint64_t *slot, struct table_entry *entry)
+{
+    return table_next_before(table, slot, UINT64_MAX, entry);
 }
 
 bool table_forget(struct table *table, const struct table_entry *entry, uint64_t now_ns)

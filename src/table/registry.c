@@ -38,8 +38,10 @@ int table_limit_register(struct table *table, const struct table_limit *limit)
     uint32_t count = table_limit_count(table);
     for (uint32_t i = 0; i < count; i++) {
         const struct table_limit *known = table_limit_at(table, i);
-        if (known != NULL && is_equal(known, limit))
+        if (known != NULL && is_equal(known, limit)) {
+            stats_reserve(table, i);
             return (int)i;
+        }
     }
     _Atomic uint32_t *reserved = &table_header(table)->limits_reserved;
     uint32_t index = atomic_load_explicit(reserved, memory_order_relaxed);
@@ -50,6 +52,7 @@ int table_limit_register(struct table *table, const struct table_limit *limit)
                                                     memory_order_relaxed));
     struct limit_slot *slot = table_limit_slot(table, index);
     slot->limit = *limit;
+    stats_reserve(table, index);
     atomic_store_explicit(&slot->ready, 1, memory_order_release);
     return (int)index;
 }

@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 static _Atomic uint32_t fork_generation = 1;
 
@@ -37,32 +38,33 @@ static void register_after_fork(void)
     pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* initial-exec: without it, a shared library finds them through a call, for each decision */
-static _Thread_local struct {
-    uint32_t last;
-    uint32_t seeded_in; /* fork_generation; 0: not yet */
-} tickets __attribute__((tls_model("initial-exec")));
+/* initial-exec: without it, a shared library finds it through a call, for each decision */
+_Thread_local struct thread_own thread_own __attribute__((tls_model("initial-exec")));
 
 /* A new thread, or the child of a fork: never its parent's tickets. */
 SELDOM static uint32_t random_ticket(uint32_t generation)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static _Atomic uint32_t threads;
     uint32_t ticket;
     pthread_once(&once, register_after_fork);
     if (getrandom(&ticket, sizeof ticket, GRND_NONBLOCK) != sizeof ticket)
-        ticket = (uint32_t)clock_boot() ^ (uint32_t)(uintptr_t)&tickets.last;
-    tickets.seeded_in = generation;
+        ticket = (uint32_t)clock_boot() ^ (uint32_t)(uintptr_t)&thread_own.last_ticket;
+    thread_own.seeded_in = generation;
+    /* Processes that are forked one after the other, and threads that begin one after the other, differ. */
+    uint32_t thread = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
+    thread_own.shard = ((uint32_t)getpid() + thread) % TABLE_SHARDS;
     return ticket;
 }
 
 inline uint32_t table_ticket(void)
 {
     uint32_t generation = atomic_load_explicit(&fork_generation, memory_order_relaxed);
-    uint32_t ticket = tickets.seeded_in == generation ? tickets.last : random_ticket(generation);
+    uint32_t ticket = thread_own.seeded_in == generation ? thread_own.last_ticket : random_ticket(generation);
     do
         ticket += UINT32_C(0x9e3779b1);
     while (ticket == 0);
-    tickets.last = ticket;
+    thread_own.last_ticket = ticket;
     return ticket;
 }
 

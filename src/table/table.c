@@ -34,15 +34,15 @@ __attribute__((format(printf, 2, 3))) static void complain(const struct complain
 
 /* ---- sizes ---- */
 
-static uint64_t slots_offset(void)
+static uint64_t slots_offset(bool stats)
 {
-    return TABLE_HEADER_BYTES + (uint64_t)TABLE_LIMITS_MAX * TABLE_LIMIT_BYTES;
+    return stats_offset() + (stats ? sizeof(struct stats) : 0);
 }
 
-static uint64_t file_bytes(uint64_t keys, bool names)
+static uint64_t file_bytes(uint64_t keys, bool names, bool stats)
 {
     uint64_t slots = keys + TABLE_NEIGHBOURS - 1;
-    return slots_offset() + slots * (sizeof(struct slot) + (names ? sizeof(struct name_slot) : 0));
+    return slots_offset(stats) + slots * (sizeof(struct slot) + (names ? sizeof(struct name_slot) : 0));
 }
 
 static uint64_t rounded_keys(uint64_t keys)
@@ -74,7 +74,8 @@ static void set_pointers(struct table *table)
     const struct table_header *header = table_header(table);
     uint64_t slots = header->keys + TABLE_NEIGHBOURS - 1;
     table->keys = header->keys;
-    table->slots = (struct slot *)(void *)(table->map + slots_offset());
+    table->stats = header->has_stats ? (struct stats *)(void *)(table->map + stats_offset()) : NULL;
+    table->slots = (struct slot *)(void *)(table->map + slots_offset(header->has_stats));
     table->names = header->has_names ? (struct name_slot *)(void *)(table->slots + slots) : NULL;
     memcpy(table->secret, header->secret, sizeof table->secret);
 }
@@ -111,6 +112,7 @@ static void initialise(struct table *table, const struct table_options *options,
     memcpy(header->magic, TABLE_MAGIC, sizeof header->magic);
     header->version = TABLE_VERSION;
     header->has_names = options->names;
+    header->has_stats = !options->no_stats;
     header->keys = keys;
     header->file_bytes = table->map_bytes;
     randombytes_buf(header->secret, sizeof header->secret);
@@ -121,10 +123,23 @@ static void initialise(struct table *table, const struct table_options *options,
 
 /* ---- making a file ---- */
 
-static bool reserve_space(const struct table *table, int fd, uint64_t bytes, const struct complaint *complaint)
+/* All of the file but the statistics, which stay a hole.  Where the file system cannot do it, libc writes zeros, over all. */
+static int reserve_around_stats(int fd, uint64_t bytes, bool stats)
+{
+    uint64_t slots = slots_offset(stats);
+    int error = fallocate(fd, 0, 0, (off_t)stats_offset()) == 0 ? 0 : errno;
+    if (error == EOPNOTSUPP || error == ENOSYS)
+        return posix_fallocate(fd, 0, (off_t)bytes);
+    return error != 0 ? error : posix_fallocate(fd, (off_t)slots, (off_t)(bytes - slots));
+}
+
+static bool reserve_space(const struct table *table, int fd, uint64_t bytes, bool stats,
+                          const struct complaint *complaint)
 {
     /* Reserved, not just sized: a full /dev/shm is an error here, not a crash of somebody's request later. */
-    int error = posix_fallocate(fd, 0, (off_t)bytes);
+    int error = reserve_around_stats(fd, bytes, stats);
+    while (error == EINTR)
+        error = reserve_around_stats(fd, bytes, stats);
     if (error == 0)
         return true;
     struct statvfs space;
@@ -185,9 +200,9 @@ static enum making make_file(struct table *table, const struct table_options *op
                  table->path, strerror(errno), (long)geteuid());
         return NOT_MADE;
     }
-    uint64_t keys = rounded_keys(options->keys), bytes = file_bytes(keys, options->names);
+    uint64_t keys = rounded_keys(options->keys), bytes = file_bytes(keys, options->names, !options->no_stats);
     enum making made = NOT_MADE;
-    if (!reserve_space(table, fd, bytes, complaint) || !map_table(table, fd, bytes, complaint))
+    if (!reserve_space(table, fd, bytes, !options->no_stats, complaint) || !map_table(table, fd, bytes, complaint))
         goto out;
     initialise(table, options, keys, boot_id);
     if (fchown(fd, options->owner, options->group) != 0 || fchmod(fd, 0660) != 0) {
@@ -242,7 +257,9 @@ static const char *check_header(const struct table_header *header, uint64_t size
     if (header->version != TABLE_VERSION)
         return "is a table of another version of drossel; stop all that use it, remove it, and start again";
     if (header->keys < TABLE_KEYS_MIN || header->keys > TABLE_KEYS_MAX || (header->keys & (header->keys - 1)) != 0 ||
-        header->has_names > 1 || header->file_bytes != file_bytes(header->keys, header->has_names))
+        header->has_names > 1 || header->has_stats > 1 ||
+        header->limits_counted > header->has_stats * TABLE_LIMITS_MAX ||
+        header->file_bytes != file_bytes(header->keys, header->has_names, header->has_stats))
         return "has a damaged header; stop all that use it, remove it, and start again";
     if (size < header->file_bytes)
         return "is truncated; stop all that use it, remove it, and start again";
@@ -289,11 +306,11 @@ static bool adopt_file(struct table *table, int fd, const struct table_options *
         return false;
     }
     uint64_t size = (uint64_t)status.st_size;
-    if (size < slots_offset()) {
+    if (size < stats_offset()) {
         complain(complaint,
                  "%s: is %llu bytes short of a table's header: truncated, or no drossel table; remove it, or set "
                  "table.path to another file",
-                 table->path, (unsigned long long)(slots_offset() - size));
+                 table->path, (unsigned long long)(stats_offset() - size));
         return false;
     }
     if (!map_table(table, fd, size, complaint))
@@ -346,7 +363,7 @@ static bool open_private(struct table *table, const struct table_options *option
 {
     uint64_t keys = rounded_keys(options->keys);
     snprintf(table->path, sizeof table->path, "%s", "private table");
-    if (!map_table(table, -1, file_bytes(keys, options->names), complaint))
+    if (!map_table(table, -1, file_bytes(keys, options->names, !options->no_stats), complaint))
         return false;
     initialise(table, options, keys, boot_id);
     table->path[0] = '\0';

@@ -1,7 +1,8 @@
 /*
  * The shared table: one slot of one cache line for each key, in a file that every process maps.
  *
- *     file:   | header 4 KiB | registry of limits, 1 MiB | slots, 64 B each | names, 64 B each (optional) |
+ *     file:   | header 4 KiB | registry of limits, 1 MiB | statistics, 2.5 MiB, a hole but for what is used |
+ *             | slots, 64 B each | names, 64 B each (optional) |
  *
  *     slot:   0  tag|limit     48 bits of the key's hash, 16 bits registry index.  0: free
  *             8  guard         0: free, else the ticket of who is writing
@@ -64,11 +65,13 @@ struct table_limit {
 #define TABLE_LIMIT_BAN 0        /* the ban of an address */
 #define TABLE_LIMIT_OPEN 1       /* charges of a key whose outcome is open */
 #define TABLE_LIMIT_TICKET 2     /* a ticket that is not settled yet */
+#define TABLE_LIMIT_FIRST 3      /* from here on: of policies */
 
 struct table_options {
     const char *path;            /* NULL: private, in memory shared with forks only */
     uint64_t keys;               /* slots; rounded up to a power of two */
     bool names;
+    bool no_stats;               /* made without statistics (stats.h) */
     bool existing_only;          /* do not make it: for tools that look */
     bool any_size;               /* take an existing table with its own size: for tools that look */
     gid_t group;                 /* (gid_t)-1: as it comes; else the file's group when it is made */
@@ -191,6 +194,8 @@ struct table_entry {
 };
 /* Reads the next used slot at or after `*slot` without a lock (a consistent copy or none); false at the end. */
 bool table_next(const struct table *table, uint64_t *slot, struct table_entry *entry);
+/* The same before slot `end` only: for those who look through a large table bit by bit.  False leaves `*slot` at the end. */
+bool table_next_before(const struct table *table, uint64_t *slot, uint64_t end, struct table_entry *entry);
 
 /* Frees the slot if it still holds this entry's key.  Waits for a writer.  True if it was freed. */
 bool table_forget(struct table *table, const struct table_entry *entry, uint64_t now_ns);

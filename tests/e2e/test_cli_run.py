@@ -288,8 +288,8 @@ def test_show_puts_the_key_closest_to_its_limit_first(build, run, tmp_path):
     assert told["used"] == 3 and told["keys"] == 1024 and told["table"] == str(tmp_path / "table")
     assert 3500 < told["entries"][0]["wait"] <= 3600
     text = drossel(build, "show", "--table", tmp_path / "table").stdout.splitlines()
-    assert "3 of 1024 keys" in text[0] and [line.split()[1] for line in text[2:]] == [row[0] for row in rows]
-    assert drossel(build, "show", "login", *place).stdout.count("\n") == 2
+    assert "3 of 1024 keys" in text[0] and [line.split()[1] for line in text[3:]] == [row[0] for row in rows]
+    assert drossel(build, "show", "login", *place).stdout.count("\n") == 3
     assert "did you mean page?" in drossel(build, "show", "pge", *place, code=1).stderr
 
 

@@ -96,6 +96,9 @@ static void users_may_be_called_anything(void **state)
         { "192.0.2.1 - " AT GET, T "client=192.0.2.1; " TOLD_GET },
         { "192.0.2.1 " AT GET, T "client=192.0.2.1; " TOLD_GET },
         { "  192.0.2.1 - - " AT GET, T "client=192.0.2.1; " TOLD_GET },
+        /* with tabs between */
+        { "192.0.2.1\t-\tbob\t" AT "\t\"GET /a HTTP/1.1\"\t200\t12\t\"-\"\t\"UA\"",
+          T "client=192.0.2.1; user=bob; " TOLD_GET "; agent=UA" },
     };
     assert_all_told("combined", NULL, cases, COUNT(cases));
 }

@@ -183,6 +183,19 @@ static void lines_end_as_they_like(void **state)
                       &options, "/a /b");
 }
 
+static void a_mark_before_the_text_is_no_part_of_it(void **state)
+{
+    (void)state;
+    static const struct logs_options options = { 0 };
+    const char *path = file_of_text("access.log", "\xef\xbb\xbf" LINE("01", "/a"));
+    struct log_record record;
+    struct logs *logs = open_logs(&path, 1, &options);
+    assert_true(logs_next(logs, &record));
+    assert_int_equal(record.client.size, 9);
+    assert_memory_equal(record.client.data, "192.0.2.1", 9);
+    logs_close(logs);
+}
+
 static void what_is_no_request_is_counted_and_the_first_three_are_kept(void **state)
 {
     (void)state;
@@ -461,6 +474,7 @@ int main(void)
         cmocka_unit_test(several_files_come_together_and_of_equals_by_file),
         cmocka_unit_test(any_disorder_is_sorted_within_any_memory),
         cmocka_unit_test(lines_end_as_they_like),
+        cmocka_unit_test(a_mark_before_the_text_is_no_part_of_it),
         cmocka_unit_test(what_is_no_request_is_counted_and_the_first_three_are_kept),
         cmocka_unit_test(a_line_of_a_megabyte_and_bytes_of_zero_hurt_nobody),
         cmocka_unit_test(the_meaning_of_a_line_is_that_of_its_place),
