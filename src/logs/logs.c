@@ -75,7 +75,12 @@ static bool open_file(struct logs *logs, const char *path)
         return false;
     logs->count++;
     logs->bytes += file->source.size;
-    return choose_format(logs, file) && file_prepare(file, logs->error, sizeof logs->error);
+    if (!choose_format(logs, file))
+        return false;
+    if (file_prepare(file, error, sizeof error)) /* not into logs->error, where a damaged file may be named */
+        return true;
+    memcpy(logs->error, error, sizeof error);
+    return false;
 }
 
 static bool open_all(struct logs *logs, const char *const *path, size_t count)
