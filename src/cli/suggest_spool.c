@@ -14,17 +14,18 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/replay_progress.h"
 #include "logs/temp.h"
 
 #define PLACE "/proc/self/fd/"
 #define LOOK_MS 200 /* an interrupt between a look at the mark and a read is seen so late */
 
 /* False: errno says why. */
-static bool copy(int in, int out, const volatile sig_atomic_t *interrupted)
+static bool copy(int in, int out)
 {
     static char buffer[1 << 16];
     struct pollfd pollfd = { .fd = in, .events = POLLIN };
-    while (*interrupted == 0) {
+    while (!progress_interrupted()) {
         if (poll(&pollfd, 1, LOOK_MS) <= 0)
             continue;
         ssize_t size = read(in, buffer, sizeof buffer);
@@ -45,7 +46,7 @@ static void complain(const char *path)
     cli_complain("%s", error);
 }
 
-static char *spool(const char *path, const volatile sig_atomic_t *interrupted)
+static char *spool(const char *path)
 {
     char *place = NULL;
     bool is_standard = strcmp(path, "-") == 0;
@@ -53,7 +54,7 @@ static char *spool(const char *path, const volatile sig_atomic_t *interrupted)
     int out = in >= 0 ? temp_open() : -1;
     if (in < 0)
         cli_complain("%s: %s", path, strerror(errno));
-    else if (out < 0 || !copy(in, out, interrupted))
+    else if (out < 0 || !copy(in, out))
         complain(path);
     else if (asprintf(&place, PLACE "%d", out) < 0)
         place = NULL;
@@ -71,11 +72,11 @@ static bool is_read_once(const char *path)
     return strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
 }
 
-char **spool_open(const char *const *path, size_t count, const volatile sig_atomic_t *interrupted)
+char **spool_open(const char *const *path, size_t count)
 {
     char **place = calloc(count + 1, sizeof *place);
     for (size_t i = 0; place != NULL && i < count; i++) {
-        place[i] = is_read_once(path[i]) ? spool(path[i], interrupted) : strdup(path[i]);
+        place[i] = is_read_once(path[i]) ? spool(path[i]) : strdup(path[i]);
         if (place[i] == NULL) {
             spool_close(place, count);
             return NULL;

@@ -7,32 +7,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/suggest_progress.h"
 #include "cli/suggest_proxy.h"
 #include "cli/suggest_spool.h"
-
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-/* Ctrl-C ends the reading, not the command; a second one ends that too. */
-static void listen_to_interrupts(void)
-{
-    struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND };
-    interrupted = 0;
-    sigaction(SIGINT, &action, NULL);
-}
-
-static bool show_progress(void *context, uint64_t done, uint64_t total)
-{
-    (void)context;
-    bar_show(done, total);
-    return interrupted == 0;
-}
 
 enum look { LOOK_FIRST, LOOK_BEHIND_PROXY, LOOK_AGAIN };
 
@@ -84,10 +60,10 @@ static bool read_log(struct survey *survey, enum look look, unsigned kinds)
     struct logs *logs =
         logs_open((const char *const *)survey->place, survey->count, &survey->options, error, sizeof error);
     bool good = true;
-    while (logs != NULL && good && interrupted == 0 && logs_next(logs, &record))
+    while (logs != NULL && good && !progress_interrupted() && logs_next(logs, &record))
         good = take(survey, &record, look, kinds);
-    bar_end();
-    survey->is_stopped |= interrupted != 0;
+    progress_end(&survey->progress);
+    survey->is_stopped |= progress_interrupted();
     if (logs == NULL) {
         if (!survey->is_stopped)
             cli_complain("%s", error);
@@ -128,7 +104,8 @@ static bool look_again(struct survey *survey)
 
 bool survey_run(struct survey *survey)
 {
-    survey->options.progress = show_progress;
+    survey->options.progress = progress_at;
+    survey->options.context = &survey->progress;
     survey->signs = traffic_open();
     survey->paths = paths_open();
     survey->profile = survey->signs != NULL ? profile_open(survey->signs) : NULL;
@@ -136,11 +113,11 @@ bool survey_run(struct survey *survey)
         cli_complain("no memory");
         return false;
     }
-    listen_to_interrupts();
-    survey->place = spool_open(survey->path, survey->count, &interrupted);
-    if (interrupted != 0) { /* what came so far is a log, too */
+    progress_begin(&survey->progress);
+    survey->place = spool_open(survey->path, survey->count);
+    if (progress_interrupted()) { /* what came so far is a log, too */
         survey->is_stopped = true;
-        listen_to_interrupts();
+        progress_begin(&survey->progress);
     }
     bool good = survey->place != NULL && read_log(survey, LOOK_FIRST, 0) && look_again(survey);
     signal(SIGINT, SIG_DFL);

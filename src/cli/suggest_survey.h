@@ -5,13 +5,15 @@
 #ifndef DROSSEL_CLI_SUGGEST_SURVEY_H
 #define DROSSEL_CLI_SUGGEST_SURVEY_H
 
+#include "cli/replay_progress.h"
 #include "cli/suggest_paths.h"
 #include "cli/suggest_profile.h"
 
 struct survey {
     const char *const *path;       /* of the log's files */
     size_t count;
-    struct logs_options options;   /* progress is set by survey_run */
+    struct logs_options options;   /* progress and context are set by survey_run */
+    struct progress progress;
     char **place;                  /* where they can be read twice; set by survey_run */
     /* What came of it: */
     struct traffic_signs *signs;

@@ -1,15 +1,11 @@
 """drossel suggest and drossel replay: what the one says of a log, the other does to it."""
 import json
 
-import pytest
-
 from command import drossel
 from suggest_log import BOT, BROWSER, line, machine, people, person, write
 
 
 def test_a_replay_of_the_proposal_refuses_those_and_only_those_that_are_named(build, tmp_path):
-    if "--compare" not in drossel(build, "replay", "--help").stdout:
-        pytest.skip("this replay reads no access logs")
     post = "POST /login HTTP/1.1"
     office = [entry for i in range(40) for entry in person("203.0.113.9", 12, i)]
     log = write(tmp_path / "log", people(80), office, machine("198.51.100.1", 6, 200, BOT), machine("198.51.100.2", 9, 60),
