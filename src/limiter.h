@@ -43,6 +43,9 @@ enum drossel_outcome limiter_outcome(const struct policy *policy, unsigned statu
 size_t limiter_key_format(const struct limiter *limiter, const struct drossel_request *request,
                           const struct drossel_decision *decision, char *out, size_t cap);
 
+/* An address as it is counted, with its prefix. */
+size_t limiter_address_format(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap);
+
 /* ---- for `drossel explain`: the same way, told step by step; charges nothing ---- */
 
 enum limiter_why_not { LIMITER_APPLIES = 0, LIMITER_NO_CLASS, LIMITER_OTHER_DOOR, LIMITER_KEY_MISSING, LIMITER_UNLIMITED };

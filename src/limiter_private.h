@@ -95,9 +95,6 @@ bool limiter_tell(const struct limiter *limiter, struct subject_finder *finder, 
 /* Bans the client of a request; a ban that runs longer stays. */
 bool limiter_ban_client(const struct limiter *limiter, const struct subject_finder *finder, uint64_t for_ns);
 
-/* An address as it is counted, with its prefix. */
-size_t limiter_address_format(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap);
-
 /* What a limit's action makes of what the engine says to one of its charges, as if it were alone. */
 enum drossel_verdict limiter_verdict_of(const struct policy_limit *limit, const struct store_charge *charge);
 

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "limiter.h"
-#include "limiter_private.h"
+#include "limiter.h"
 
 #define HOUR_NS UINT64_C(3600000000000)
 
