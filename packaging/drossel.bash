@@ -5,11 +5,16 @@ _drossel()
     local options=--help
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "run check explain replay show reset block unblock version help --help --version" -- "$cur"))
+        COMPREPLY=($(compgen -W "run check explain replay suggest show reset block unblock version help --help --version" -- "$cur"))
         return
     fi
     case $prev in
     --policy | --table | --decisions | --refused | --compare)
+        compopt -o filenames 2>/dev/null
+        COMPREPLY=($(compgen -f -- "$cur"))
+        return
+        ;;
+    --html)
         compopt -o filenames 2>/dev/null
         COMPREPLY=($(compgen -f -- "$cur"))
         return
@@ -46,8 +51,9 @@ _drossel()
     replay) options="--policy --compare --format --map --order --decisions --refused --json --top --door --help" ;;
     show) options="--table --policy --json --all --all-limits --help" ;;
     reset | block | unblock) options="--limit --table --policy --help" ;;
+    suggest) options="--format --map --order --policy --html --json --all --help" ;;
     help)
-        COMPREPLY=($(compgen -W "run check explain replay show reset block unblock version" -- "$cur"))
+        COMPREPLY=($(compgen -W "run check explain replay suggest show reset block unblock version" -- "$cur"))
         return
         ;;
     esac
@@ -58,7 +64,7 @@ _drossel()
         ;;
     esac
     case $command in
-    check | explain | replay)
+    check | explain | replay | suggest)
         compopt -o filenames 2>/dev/null
         COMPREPLY=($(compgen -f -- "$cur"))
         ;;

@@ -52,8 +52,8 @@ struct cli_command {
 
 /* Every subcommand, in the order of the help; ends with NULL. */
 extern const struct cli_command *const cli_commands[];
-extern const struct cli_command cli_run, cli_check, cli_explain, cli_replay, cli_show, cli_top, cli_reset, cli_block,
-    cli_unblock;
+extern const struct cli_command cli_run, cli_check, cli_explain, cli_replay, cli_suggest, cli_show, cli_top,
+    cli_reset, cli_block, cli_unblock;
 extern const struct cli_command cli_version, cli_help;
 
 /* Reads argv by the command's table into `values`.  On success `*operand` and `*count` are what is left (argv is permuted)

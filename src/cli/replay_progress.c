@@ -33,6 +33,7 @@ static uint64_t now(void)
 void progress_begin(struct progress *progress)
 {
     struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND | SA_RESTART };
+    interrupted = 0;
     sigaction(SIGINT, &action, NULL);
     *progress = (struct progress){ .is_shown = isatty(STDERR_FILENO), .begun_ns = now() };
 }

@@ -1,5 +1,5 @@
 /*
- * How far a long replay is: a bar on a terminal, nothing elsewhere; and Ctrl-C, which ends it early with the report so far.
+ * How far the long reading of a log is: a bar on a terminal, nothing elsewhere; and Ctrl-C, which ends it early with the report so far.
  */
 #ifndef DROSSEL_CLI_REPLAY_PROGRESS_H
 #define DROSSEL_CLI_REPLAY_PROGRESS_H
@@ -13,7 +13,7 @@ struct progress {
     uint64_t begun_ns, drawn_ns;
 };
 
-/* From now on the first SIGINT only sets a mark; the second one ends the process as ever. */
+/* From now on the first SIGINT only sets a mark, which is not set now; the second one ends the process as ever. */
 void progress_begin(struct progress *progress);
 /* Draws, at most some times a second.  False once there was a SIGINT. */
 bool progress_at(void *progress, uint64_t done, uint64_t total);
