@@ -10,9 +10,9 @@
 
 #define COMMANDS_MAX 16
 
-const struct cli_command *const cli_commands[] = { &cli_run,     &cli_check, &cli_explain, &cli_replay,
-                                                   &cli_show,    &cli_top,   &cli_reset, &cli_block,   &cli_unblock,
-                                                   &cli_version, &cli_help,  NULL };
+const struct cli_command *const cli_commands[] = { &cli_run,     &cli_check,   &cli_explain, &cli_replay,
+                                                   &cli_show,    &cli_top,     &cli_reset,   &cli_block,
+                                                   &cli_unblock, &cli_version, &cli_help,    NULL };
 
 const struct cli_command *cli_find(const char *name)
 {

@@ -128,6 +128,7 @@ bool top_guard(int *code)
     pid_t forked = fork();
     if (forked == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
+        prctl(PR_SET_NAME, "drossel-top"); /* `pkill -HUP -x drossel` means the server */
         sigprocmask(SIG_SETMASK, &before, NULL);
         if (getppid() != guard) /* killed before we asked to be told */
             _exit(CLI_FAILED);
@@ -136,7 +137,7 @@ bool top_guard(int *code)
     if (forked > 0) {
         child = (sig_atomic_t)forked;
         pass_signals_on();
-        prctl(PR_SET_NAME, "drossel-guard"); /* who kills `drossel` by its name means the one that draws */
+        prctl(PR_SET_NAME, "drossel-guard"); /* who kills by name the one that draws does not mean both */
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (forked < 0)
