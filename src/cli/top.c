@@ -101,13 +101,16 @@ static void view(struct top *top)
     }
 }
 
-static bool open_screen(void)
+static SCREEN *open_screen(void)
 {
     const char *term = getenv("TERM");
-    if (newterm(NULL, stdout, stdin) == NULL) {
+    top_guard_drawing(true);
+    SCREEN *screen = newterm(NULL, stdout, stdin);
+    if (screen == NULL) {
+        top_guard_drawing(false);
         cli_complain("the terminal %s is not known here; set TERM, or use `drossel show --watch`",
                      term != NULL ? term : "without a name");
-        return false;
+        return NULL;
     }
     cbreak();
     noecho();
@@ -115,7 +118,7 @@ static bool open_screen(void)
     set_escdelay(50);
     curs_set(0);
     top_looks_init();
-    return true;
+    return screen;
 }
 
 static int show(struct table *table, const struct top_values *values)
@@ -130,10 +133,14 @@ static int show(struct table *table, const struct top_values *values)
     top->model = model;
     top->ascii = values->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
     take_signals();
-    if (!open_screen())
+    SCREEN *screen = open_screen();
+    if (screen == NULL)
         goto out;
     view(top);
     endwin();
+    top_guard_drawing(false);
+    top_screen_end();
+    delscreen(screen);
     code = told_to_end != 0 && told_to_end != SIGINT ? 128 + (int)told_to_end : CLI_DONE;
 out:
     free(top);

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -26,6 +28,7 @@ struct terminal {
 };
 
 static volatile sig_atomic_t child;
+static _Atomic bool *drawing; /* of both processes; NULL: there was no memory, and nobody is guarded */
 
 static void add_sequence(struct terminal *terminal, const char *name)
 {
@@ -52,6 +55,7 @@ static void learn(struct terminal *terminal)
     add_sequence(terminal, "rmcup"); /* the alternate screen */
     add_sequence(terminal, "rmkx");  /* the keypad */
     add_sequence(terminal, "cnorm"); /* the cursor */
+    del_curterm(cur_term);
 }
 
 /* The guard may not be in the foreground any more: changing modes must not stop it. */
@@ -110,11 +114,16 @@ static int wait_for_child(const struct terminal *terminal)
             kill((pid_t)child, SIGCONT);
             continue;
         }
-        if (WIFEXITED(status))
-            return WEXITSTATUS(status);
-        restore(terminal);
-        return die_of(WTERMSIG(status));
+        if (atomic_load(drawing))
+            restore(terminal);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : die_of(WTERMSIG(status));
     }
+}
+
+void top_guard_drawing(bool is_drawing)
+{
+    if (drawing != NULL)
+        atomic_store(drawing, is_drawing);
 }
 
 bool top_guard(int *code)
@@ -122,6 +131,10 @@ bool top_guard(int *code)
     struct terminal terminal = { .has_modes = false };
     sigset_t all, before;
     pid_t guard = getpid();
+    void *shared = mmap(NULL, sizeof *drawing, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return true;
+    drawing = shared;
     learn(&terminal);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);

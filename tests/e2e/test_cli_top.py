@@ -23,6 +23,15 @@ limits:
 DOWN, ESCAPE, ENTER = "\x1bOB", "\x1b", "\r"
 
 
+def fresh_modes():
+    """Those of a new pseudo-terminal: by the time that a command's own is looked at, it may have changed them."""
+    ends = os.openpty()
+    modes = termios.tcgetattr(ends[0])
+    for end in ends:
+        os.close(end)
+    return modes
+
+
 class Terminal:
     """A command on a pseudo-terminal, and the screen as a person sees it."""
 
@@ -33,7 +42,7 @@ class Terminal:
         environment = {"LC_ALL": "C.UTF-8", **os.environ, "TERM": term, **environment}
         self.process = pexpect.spawn(str(arguments[0]), [str(argument) for argument in arguments[1:]],
                                      dimensions=(lines, columns), env=environment, timeout=10)
-        self.modes = termios.tcgetattr(self.process.child_fd)
+        self.modes = fresh_modes()
 
     def read(self):
         try:
