@@ -73,9 +73,11 @@ static void restore(const struct terminal *terminal)
     }
 }
 
-static void pass_on(int signal_number)
+/* What the terminal sends goes to both already; twice, Ctrl-Z would stop the child again as soon as it goes on. */
+static void pass_on(int signal_number, siginfo_t *info, void *context)
 {
-    if (child > 0)
+    (void)context;
+    if (child > 0 && info->si_code != SI_KERNEL)
         kill((pid_t)child, signal_number);
 }
 
@@ -83,7 +85,7 @@ static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGU
 
 static void pass_signals_on(void)
 {
-    struct sigaction action = { .sa_handler = pass_on };
+    struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO };
     for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++)
         sigaction(passed_on[i], &action, NULL);
 }
