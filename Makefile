@@ -6,6 +6,7 @@ ARGS ?= --policy examples/first.yaml
 BUILD_PACKAGES = build-essential meson ninja-build pkg-config libyaml-dev libsodium-dev libjansson-dev libpcre2-dev libunistring-dev liblzma-dev libncurses-dev \
 	nginx nginx-dev libssl-dev zlib1g-dev libxml2-dev libxslt1-dev
 TEST_PACKAGES = libcmocka-dev python3 python3-pytest python3-yaml python3-pyte python3-pexpect curl nghttp2-client wrk php-fpm php-cli xz-utils chromium
+BENCH_PACKAGES = goaccess
 PACKAGES = $(BUILD_PACKAGES) $(TEST_PACKAGES)
 
 .PHONY: all deps run test test-asan test-tsan fuzz bench install format format-check clean
@@ -45,6 +46,7 @@ test-tsan: deps
 fuzz:
 	@tests/fuzz/run $(or $(SECONDS),20)
 
+bench: PACKAGES += $(BENCH_PACKAGES)
 bench: deps all
 	@bench/run $(BUILD)
 

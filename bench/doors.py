@@ -4,6 +4,7 @@ One nginx for each variant, alike but for the lines that are measured, with one 
 one thread on processor 1.  All are up all the time and asked in turn.  Nothing is written to the access log.  limit_req's
 own log line for each refusal, which costs it a write, is turned off.
 """
+import collections
 import os
 import pathlib
 import re
@@ -51,36 +52,74 @@ limits:
 
 LIMIT_REQ = "limit_req_zone $binary_remote_addr zone=a:8m rate={}; limit_req_status 429; limit_req_log_level info;"
 
-# name: (in http, in the location, the policy's first limit)
+# What is written into the http block and the location, the policy, whether requests are refused, wrk's script.
+Variant = collections.namedtuple("Variant", "http location policy refuses script", defaults=("", "", None, False, None))
+OURS = "drossel_policy {folder}/policy.yaml;"
 VARIANTS = {
-    "bare 429": ("", "return 429;", None),
-    "refuse": ("drossel_policy {folder}/policy.yaml;", "", "1 per 30d"),
-    "refuse by a block": ("drossel_policy {folder}/policy.yaml;", "", "1 per 30d, block: 30d"),
-    "limit_req refuses": (LIMIT_REQ.format("1r/m"), "limit_req zone=a;", None),
-    "file": ("", "", None),
-    "pass": ("drossel_policy {folder}/policy.yaml;", "", "100000000 per 1h"),
-    "limit_req passes": (LIMIT_REQ.format("1000000r/s"), "limit_req zone=a burst=1000000 nodelay;", None),
+    "bare 429": Variant(location="return 429;", refuses=True),
+    "refuse": Variant(OURS, policy=POLICY.replace("{page}", "1 per 30d"), refuses=True),
+    "refuse by a block": Variant(OURS, policy=POLICY.replace("{page}", "1 per 30d, block: 30d"), refuses=True),
+    "limit_req refuses": Variant(LIMIT_REQ.format("1r/m"), "limit_req zone=a;", refuses=True),
+    "file": Variant(),
+    "pass": Variant(OURS, policy=POLICY.replace("{page}", "100000000 per 1h")),
+    "limit_req passes": Variant(LIMIT_REQ.format("1000000r/s"), "limit_req zone=a burst=1000000 nodelay;"),
 }
+
+# A login: an application answers it, and a limit counts its failures by account and address.
+PROXY = "proxy_pass http://application; proxy_http_version 1.1; proxy_set_header Connection '';"
+UPSTREAM = "upstream application {{ server 127.0.0.1:{application}; keepalive 64; }}"
+LOGIN_POLICY = """version: 1
+table: {{ path: {folder}/table, keys: 64k }}
+client: {{ account_from: [form.email, json.email] }}
+limits:
+  login: {{ by: [account, address], allow: 5 failures per 15m, block: 15m, reset_on: success }}
+"""
+LOGIN_BYTES = 200
+LOGIN_SCRIPT = """
+local requests = {{}}
+function init()
+    for i = 1, 1000 do
+        local body = string.format({body!r}, i)
+        body = body:gsub("#", string.rep("x", {size} - #body + 1))
+        assert(#body == {size})
+        requests[i] = wrk.format("POST", "/login", {{ ["Content-Type"] = "{type}" }}, body)
+    end
+end
+local n = 0
+function request()
+    n = n % #requests + 1
+    return requests[n]
+end
+"""
+LOGIN_BODIES = {
+    "form": ("application/x-www-form-urlencoded", "csrf=5f2b1c7790aa41d2&email=user%04d%%40shop.example&password=correct+horse&next=%%2F#"),
+    "JSON": ("application/json", '{"csrf":"5f2b1c7790aa41d2","email":"user%04d@shop.example","password":"correct horse","next":"/#"}'),
+}
+LOGINS = {}
+for kind, (media_type, body) in LOGIN_BODIES.items():
+    script = LOGIN_SCRIPT.format(body=body, size=LOGIN_BYTES, type=media_type)
+    LOGINS[f"login by {kind}"] = Variant(UPSTREAM + OURS, PROXY, LOGIN_POLICY, script=script)
+    LOGINS[f"bare login by {kind}"] = Variant(UPSTREAM, PROXY, script=script)
 
 
 class Server:
     """One nginx."""
 
-    def __init__(self, build, folder, name):
-        http, location, page = VARIANTS[name]
-        self.name = name
-        self.refuses = name in ("bare 429", "refuse", "refuse by a block", "limit_req refuses")
+    def __init__(self, build, folder, name, variant, application=None, processor=0):
+        self.name, self.variant = name, variant
         self.folder = pathlib.Path(folder) / name.replace(" ", "-")
         (self.folder / "root").mkdir(parents=True)
         (self.folder / "root" / "file.txt").write_text("x" * (FILE_BYTES - 1) + "\n")
         self.port = free_port()
-        if page:
-            (self.folder / "policy.yaml").write_text(POLICY.format(folder=self.folder, page=page))
+        if variant.policy:
+            (self.folder / "policy.yaml").write_text(variant.policy.format(folder=self.folder))
+        self.script = self.folder / "wrk.lua"
+        self.script.write_text(variant.script or "")
         module = pathlib.Path(build).resolve() / "nginx" / "ngx_http_drossel_module.so"
         (self.folder / "nginx.conf").write_text(NGINX.format(
-            load=f"load_module {module};" if page else "", user="user root;" if os.geteuid() == 0 else "",
-            affinity="1" if (os.cpu_count() or 1) < 2 else "01", folder=self.folder, root=self.folder / "root",
-            http=http.format(folder=self.folder), location=location, port=self.port))
+            load=f"load_module {module};" if variant.policy else "", user="user root;" if os.geteuid() == 0 else "",
+            affinity="1" if (os.cpu_count() or 1) < 2 else ("01", "10")[processor], folder=self.folder, root=self.folder / "root",
+            http=variant.http.format(folder=self.folder, application=application), location=variant.location, port=self.port))
         self.process = subprocess.Popen(
             ["nginx", "-e", self.folder / "error.log", "-p", self.folder, "-c", self.folder / "nginx.conf", "-g", "daemon off;"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -111,6 +150,8 @@ class Server:
         """Requests a second, and processor time of nginx for a request in us."""
         spent = self.spent_ns()
         command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", f"http://127.0.0.1:{self.port}/file.txt"]
+        if self.variant.script:
+            command += ["-s", self.script]
         if shutil.which("taskset") and (os.cpu_count() or 1) > 1:
             command = ["taskset", "-c", "1"] + command
         text = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True).stdout
@@ -118,7 +159,7 @@ class Server:
         done = int(re.search(r"(\d+) requests in", text)[1])
         refused = int((re.search(r"Non-2xx or 3xx responses: (\d+)", text) or [0, 0])[1])
         # The one request of the limit's own allowance may pass.
-        if refused != done if self.refuses and done - refused > 1 else (not self.refuses and refused):
+        if refused != done if self.variant.refuses and done - refused > 1 else (not self.variant.refuses and refused):
             raise RuntimeError(f"nginx ({self.name}) refused {refused} of {done}: not what is to be measured")
         return float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1]), spent / done / 1000
 
@@ -148,8 +189,8 @@ def measure(build, folder, rounds):
     """Yields (row, ours, other), both (requests a second, us)."""
     servers = {}
     try:
-        for name in VARIANTS:
-            servers[name] = Server(build, folder, name)
+        for name, variant in VARIANTS.items():
+            servers[name] = Server(build, folder, name, variant)
             servers[name].ask(1)
         for _ in range(rounds):
             got = {name: server.ask(ROUND_SECONDS) for name, server in servers.items()}
@@ -158,6 +199,23 @@ def measure(build, folder, rounds):
             yield "refuse-limit_req", got["refuse"], got["limit_req refuses"]
             yield "pass", got["pass"], got["file"]
             yield "pass-limit_req", got["pass"], got["limit_req passes"]
+    finally:
+        for server in servers.values():
+            server.stop()
+
+
+def measure_logins(build, folder, rounds):
+    """The same for logins, whose application is one more nginx, beside the load on processor 1."""
+    servers = {}
+    try:
+        servers["application"] = Server(build, folder, "application", Variant(location="return 200 welcome;"), processor=1)
+        for name, variant in LOGINS.items():
+            servers[name] = Server(build, folder, name, variant, application=servers["application"].port)
+            servers[name].ask(1)
+        for _ in range(rounds):
+            got = {name: servers[name].ask(ROUND_SECONDS) for name in LOGINS}
+            for kind in LOGIN_BODIES:
+                yield f"login-{kind}", got[f"login by {kind}"], got[f"bare login by {kind}"]
     finally:
         for server in servers.values():
             server.stop()

@@ -65,6 +65,7 @@ struct limiter *limiter_open(const struct policy *policy, struct table *table, c
         if ((limit.spec.flags & both) == both && limit.spec.block_ns > limiter->ban_extend_ns)
             limiter->ban_extend_ns = limit.spec.block_ns;
     }
+    limiter->peer_is_client = policy->client.trusted == NULL && !policy->require_trusted;
     limiter->has_classes = policy->class_count > 0;
     limiter->has_exemptions = policy_has_exemptions(policy);
     for (uint32_t i = 0; i < policy->limit_count; i++)
@@ -287,8 +288,16 @@ APART bool is_exempt(const struct policy *policy, const struct way *way)
     return policy_exempt(policy, &way->finder.client, &facts) != POLICY_NOT_EXEMPT;
 }
 
+/* Fetches the lines of several keys, all at once.  What costs most of a cold key is not its line but finding its page, and a
+ * processor looks for several pages at a time only if it is asked for them within some hundred instructions. */
+static inline void fetch_keys(const struct limiter *limiter, const struct charges *charges)
+{
+    for (uint32_t i = 0; i < charges->count && i < charges->cap; i++)
+        table_prefetch(limiter->table, charges->charge[i].key);
+}
+
 /* From the facts to the charges, into `way->charges`. */
-INLINED void prepare(const struct limiter *limiter, const struct drossel_request *request, struct way *way)
+INLINED void prepare(const struct limiter *limiter, const struct drossel_request *request, bool fetch, struct way *way)
 {
     const struct policy *policy = limiter->policy;
     way->missing_forward = way->untrusted = way->exempt = way->is_crowded = false;
@@ -303,6 +312,8 @@ INLINED void prepare(const struct limiter *limiter, const struct drossel_request
     else
         add_all(limiter, way);
     way->is_crowded |= way->charges.count > way->charges.cap;
+    if (fetch)
+        fetch_keys(limiter, &way->charges);
     /* Last, though it may make all of the above idle: by now the keys' lines are on their way from memory, and long lists
      * of networks are looked through meanwhile. */
     if (limiter->has_exemptions && !way->untrusted)
@@ -352,8 +363,8 @@ APART enum drossel_result check_any(struct limiter *limiter, const struct drosse
     uint32_t rate[LIMITER_CHARGES];
     struct table_hold hold[LIMITER_CHARGES];
     struct way way;
-    way.charges = (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES, .fetch = true };
-    prepare(limiter, request, &way);
+    way.charges = (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES };
+    prepare(limiter, request, true, &way);
     return finish(limiter, &way, hold, decision);
 }
 
@@ -374,15 +385,6 @@ struct ahead {
     struct store_charge charge[GROUP_CHARGES];
     uint32_t rate[GROUP_CHARGES];
 };
-
-/* Fetches the lines of a group's keys, all at once.  What costs most of a cold key is not its line but finding its page, and a
- * processor looks for several pages at a time only if it is asked for them within some hundred instructions. */
-static void fetch_group(const struct limiter *limiter, const struct ahead *ahead, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        for (uint32_t k = 0; k < ahead[i].way.charges.count && k < GROUP_CHARGES; k++)
-            table_prefetch(limiter->table, ahead[i].charge[k].key);
-}
 
 /* Those of a group for which the shortest way is too short are decided by their turn, too. */
 static enum drossel_result check_group_alone(struct limiter *limiter, const struct drossel_request *requests,
@@ -408,9 +410,10 @@ static enum drossel_result check_group(struct limiter *limiter, const struct dro
     for (size_t i = 0; i < count; i++) {
         ahead[i].way.charges =
             (struct charges){ .charge = ahead[i].charge, .rate = ahead[i].rate, .cap = GROUP_CHARGES };
-        prepare(limiter, &requests[i], &ahead[i].way);
+        prepare(limiter, &requests[i], false, &ahead[i].way);
     }
-    fetch_group(limiter, ahead, count);
+    for (size_t i = 0; i < count; i++)
+        fetch_keys(limiter, &ahead[i].way.charges);
     for (size_t i = 0; i < count; i++) {
         struct way *way = &ahead[i].way;
         enum drossel_result result = way->is_crowded ? check_any(limiter, &requests[i], &decisions[i])

@@ -18,6 +18,16 @@ const struct plain_limit *limiter_alone_plan(const struct limiter *limiter)
     return is_plain && plain->by_address && !plain->advisory ? plain : NULL;
 }
 
+/* Whom the request comes from; NULL where that is a matter of proxies and their fields. */
+static inline const struct drossel_address *client_of(const struct limiter *limiter,
+                                                      const struct drossel_request *request)
+{
+    const struct drossel_address *client = &request->address;
+    if (client->family == DROSSEL_NONE && limiter->peer_is_client)
+        client = &request->peer;
+    return client->family == DROSSEL_NONE ? NULL : client;
+}
+
 /* What does not depend on the key's state. */
 static inline void begin(const struct limiter *limiter, const struct drossel_request *request, struct table_key key,
                          struct drossel_decision *decision)
@@ -26,7 +36,7 @@ static inline void begin(const struct limiter *limiter, const struct drossel_req
     limiter_begin_decision(decision);
     decision->limit = rate->limit;
     decision->limit_name = limiter->alone->name;
-    decision->client = request->address;
+    decision->client = *client_of(limiter, request);
     decision->subject_hash = key.home;
     decision->quota[0].name = rate->name;
     decision->quota[0].count = rate->engine.spec.count;
@@ -39,16 +49,17 @@ static inline void begin(const struct limiter *limiter, const struct drossel_req
 static inline bool find_key(const struct limiter *limiter, const struct drossel_request *request, struct table_key *key)
 {
     const struct plain_limit *plain = limiter->alone;
-    if (request->address.family == DROSSEL_NONE || (plain->doors >> request->door & 1) == 0 ||
-        request->extra_cost != 0 || table_bans_until(limiter->table) > request->now_ns)
+    const struct drossel_address *client = client_of(limiter, request);
+    if (client == NULL || (plain->doors >> request->door & 1) == 0 || request->extra_cost != 0 ||
+        table_bans_until(limiter->table) > request->now_ns)
         return false;
     struct key_hash hash;
     const uint8_t *secret = table_secret(limiter->table);
-    if (request->address.family == DROSSEL_IPV6) {
-        struct drossel_address counted = client_key(&request->address, limiter->policy->ipv6_prefix);
+    if (client->family == DROSSEL_IPV6) {
+        struct drossel_address counted = client_key(client, limiter->policy->ipv6_prefix);
         hash = key_address_hash(secret, POLICY_BY_ADDRESS, &counted);
     } else {
-        hash = key_address_hash(secret, POLICY_BY_ADDRESS, &request->address);
+        hash = key_address_hash(secret, POLICY_BY_ADDRESS, client);
     }
     *key = table_key_mix(hash.half, plain->seed);
     return true;

@@ -70,8 +70,6 @@ static void add_key(const struct limiter *limiter, struct subject_finder *finder
             continue;
         struct store_charge *charge = &charges->charge[charges->count];
         charge->key = table_key_mix(hash.half, policy->rates[rate].seed);
-        if (charges->fetch)
-            table_prefetch(limiter->table, charge->key);
         charge->limit = &policy->rates[rate].engine;
         charge->cost = cost;
         charge->limit_id = limiter->limit_id[rate];
@@ -109,16 +107,14 @@ void limiter_plan(const struct limiter *limiter, uint32_t index, struct plain_li
     };
 }
 
-static inline void add_plain(const struct limiter *limiter, struct subject_finder *finder,
-                             const struct plain_limit *plain, const uint64_t subject_hash[2], struct charges *charges)
+static inline void add_plain(const struct subject_finder *finder, const struct plain_limit *plain,
+                             const uint64_t subject_hash[2], struct charges *charges)
 {
     uint32_t at = charges->count++;
     if (at >= charges->cap)
         return;
     struct store_charge *charge = &charges->charge[at];
     charge->key = table_key_mix(subject_hash, plain->seed);
-    if (charges->fetch)
-        table_prefetch(limiter->table, charge->key);
     charge->limit = plain->engine;
     charge->cost = limiter_times(plain->cost, finder->request->extra_cost);
     charge->limit_id = plain->limit_id;
@@ -138,7 +134,7 @@ static __attribute__((noinline)) void add_any(const struct limiter *limiter, str
     struct key_hash hash;
     if (limiter->plain[index].engine != NULL) {
         if (subject_hash(finder, limit->subject, &hash))
-            add_plain(limiter, finder, &limiter->plain[index], hash.half, charges);
+            add_plain(finder, &limiter->plain[index], hash.half, charges);
         return;
     }
     uint64_t cost = limiter_times(policy_cost_of(limit, classes), finder->request->extra_cost);
@@ -170,7 +166,7 @@ inline void limiter_add_limit(const struct limiter *limiter, struct subject_find
 {
     const struct plain_limit *plain = &limiter->plain[index];
     if (plain->by_address)
-        add_plain(limiter, finder, plain, subject_address_hash(finder)->half, charges);
+        add_plain(finder, plain, subject_address_hash(finder)->half, charges);
     else
         add_any(limiter, finder, index, classes, charges);
 }

@@ -26,6 +26,7 @@ struct limiter {
     struct table *table;
     struct plain_limit *plain;       /* of policy->limits, by index */
     const struct plain_limit *alone; /* the only limit there is, if it goes the shortest way; else NULL */
+    bool peer_is_client;             /* nobody is trusted to tell another address */
     bool has_classes, has_exemptions; /* of the policy: without them its facts need not be looked at */
     uint64_t ban_extend_ns;          /* the longest `ban` with `extend`; 0: none */
     uint16_t limit_id[];             /* of policy->rates, by index: place in the table's registry */
@@ -43,7 +44,6 @@ struct charges {
     struct store_charge *charge;
     uint32_t *rate;      /* for each: index into policy->rates */
     uint32_t count, cap; /* those beyond `cap` are only counted */
-    bool fetch;          /* the keys' lines are fetched as soon as they are known */
     bool has_open;       /* some count charges with an open outcome */
 };
 

@@ -1,5 +1,5 @@
 /*
- * What body a client would rather read: its Accept field against the three that we have.
+ * What a client would rather read: its Accept field against the types that we have.
  *
  * For each of our types the most specific range that matches gives the weight.  Ranges with a malformed weight are left
  * out; parameters other than `q` are not compared, since our types have none.  Work is bounded by the first BYTES_MAX bytes.
@@ -12,8 +12,7 @@
 #define BYTES_MAX 4096
 
 struct candidate {
-    const char *type, *subtype;
-    enum http_body body;
+    const struct http_type *type;
     int weight;    /* thousandths; -1: nothing matched */
     int precision; /* of what matched: 1 any, 2 type, 3 type and subtype */
 };
@@ -81,11 +80,11 @@ static int precision_of(const struct candidate *candidate, struct drossel_text t
 {
     if (is_word(type, "*"))
         return is_word(subtype, "*") ? 1 : 0;
-    if (!is_word(type, candidate->type))
+    if (!is_word(type, candidate->type->type))
         return 0;
     if (is_word(subtype, "*"))
         return 2;
-    return is_word(subtype, candidate->subtype) ? 3 : 0;
+    return is_word(subtype, candidate->type->subtype) ? 3 : 0;
 }
 
 static void apply_range(struct candidate *candidates, size_t count, const char *start, const char *end)
@@ -107,28 +106,39 @@ static void apply_range(struct candidate *candidates, size_t count, const char *
     }
 }
 
-enum http_body http_accept_choose(struct drossel_text accept)
+static void apply_field(struct candidate *candidates, size_t count, struct drossel_text accept)
 {
-    struct candidate candidates[] = {
-        { "application", "problem+json", HTTP_BODY_PROBLEM, -1, 0 },
-        { "application", "json", HTTP_BODY_PROBLEM, -1, 0 },
-        { "text", "html", HTTP_BODY_HTML, -1, 0 },
-        { "text", "plain", HTTP_BODY_TEXT, -1, 0 },
-    };
-    const size_t count = sizeof candidates / sizeof *candidates;
-    if (accept.size == 0)
-        return HTTP_BODY_PROBLEM;
     const char *p = accept.data, *end = p + (accept.size > BYTES_MAX ? BYTES_MAX : accept.size);
     while (p < end) {
         const char *stop = find(p, end, ',');
         apply_range(candidates, count, p, stop);
         p = stop < end ? stop + 1 : end;
     }
-    const struct candidate *best = &candidates[0];
+}
+
+size_t http_accept_best(struct drossel_text accept, const struct http_type *types, size_t count)
+{
+    struct candidate candidates[HTTP_TYPES_MAX];
+    if (accept.size == 0 || count == 0 || count > HTTP_TYPES_MAX)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        candidates[i] = (struct candidate){ &types[i], -1, 0 };
+    apply_field(candidates, count, accept);
+    size_t best = 0;
     for (size_t i = 1; i < count; i++) {
         const struct candidate *other = &candidates[i];
-        if (other->weight > best->weight || (other->weight == best->weight && other->precision > best->precision))
-            best = other;
+        if (other->weight > candidates[best].weight ||
+            (other->weight == candidates[best].weight && other->precision > candidates[best].precision))
+            best = i;
     }
-    return best->weight > 0 ? best->body : HTTP_BODY_PROBLEM;
+    return candidates[best].weight > 0 ? best : 0;
+}
+
+enum http_body http_accept_choose(struct drossel_text accept)
+{
+    static const struct http_type types[] = {
+        { "application", "problem+json" }, { "application", "json" }, { "text", "html" }, { "text", "plain" }
+    };
+    static const enum http_body bodies[] = { HTTP_BODY_PROBLEM, HTTP_BODY_PROBLEM, HTTP_BODY_HTML, HTTP_BODY_TEXT };
+    return bodies[http_accept_best(accept, types, sizeof types / sizeof *types)];
 }

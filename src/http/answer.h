@@ -71,6 +71,15 @@ void http_answer_format(const struct http_answer_rules *rules, const struct dros
  * means that none is sent. */
 uint32_t http_retry_after(uint64_t wait_ns, uint32_t jitter_ppm, uint64_t hash, uint64_t unix_now_s);
 
+/* Which of our media types an Accept field (size 0: none) asks for most, by RFC 9110 section 12.5.1.  Of types with the same weight
+ * the one that is named most precisely wins, of equal ones the first.  0, the first, too when none is acceptable, as serving
+ * something helps more than 406. */
+struct http_type {
+    const char *type, *subtype;
+};
+#define HTTP_TYPES_MAX 8
+size_t http_accept_best(struct drossel_text accept, const struct http_type *types, size_t count);
+
 /* The body that an Accept field asks for (RFC 9110 section 12.5.1): HTTP_BODY_PROBLEM for JSON and when anything will do,
  * HTTP_BODY_HTML, HTTP_BODY_TEXT.  Problem details too when nothing of ours is acceptable.  Of types with the same weight
  * the one that is named most precisely wins. */

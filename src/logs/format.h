@@ -53,4 +53,28 @@ bool log_stamp_clf(struct drossel_text text, struct log_stamp *stamp);       /* 
 bool log_stamp_iso(struct drossel_text text, struct log_stamp *stamp);       /* RFC 3339 and ISO 8601: T or blank, fraction with . or , ; zone optional, +0200 too */
 bool log_stamp_epoch(struct drossel_text text, struct log_stamp *stamp);     /* seconds, with fraction; by their size also milli-, micro- and nanoseconds */
 
+/* A broken-down time as its writer wrote it. */
+struct log_civil {
+    int year, month, day, hour, minute, second; /* month 1 to 12; second 60 is a leap second, counted as the next one */
+    int offset_s;                               /* of the zone, east of Greenwich */
+    uint64_t fraction_ns;
+};
+/* False outside 1970 to 2255, or where a part is out of its range (a 31st of June is the 1st of July). */
+bool log_stamp_civil(const struct log_civil *civil, uint64_t *t_ns);
+
+/* log_stamp_clf where the stamp is followed by `]` and mostly in the same minute as the one before.  Zeroed at first. */
+struct log_stamp_cache {
+    char text[26];        /* `10/Oct/2000:13:55:36 -0700` */
+    uint64_t minute_ns;   /* the beginning of its minute */
+};
+bool log_stamp_clf_cached(struct log_stamp_cache *cache, struct drossel_text text, struct log_stamp *stamp);
+
+/* Size 0, or `-`. */
+bool log_text_absent(struct drossel_text text);
+/* Undoes \", \\, \n, \t, \r, \b, \v, \f and \xHH, in the scratch; a text without a backslash is given back as it stands. */
+struct drossel_text log_unescaped(struct log_scratch *scratch, struct drossel_text text);
+/* What stands behind the prefix that a line got on its way: of syslog (RFC 3164, RFC 5424, ISO stamps), of a container's runtime, of
+ * docker compose.  The line itself, if there is none. */
+struct drossel_text log_line_body(struct drossel_text line);
+
 #endif

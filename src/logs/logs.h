@@ -10,8 +10,9 @@
  * Order.  Logs are written at the end of a request, and are not quite in order.  Records come by (time, file, line), exactly and
  * stably, whatever the disorder: a first, quick pass over the files notes the earliest time in each block of text; in the second a
  * record is given out once no later block can hold an earlier one.  Memory grows with the disorder and is bounded: beyond
- * `memory` bytes of waiting references they are sorted in runs on disk ($TMPDIR, unlinked at once) and merged.  The text itself is never copied: plain files
- * are mapped, compressed ones and standard input are spooled into such a file first.
+ * `memory` bytes of waiting references they are sorted in runs on disk ($TMPDIR, unlinked at once) and merged.  The text itself is
+ * never copied: plain files are mapped, compressed ones and standard input are spooled into such a file first.  A mapped file that is
+ * cut off meanwhile ends there.
  *
  * Nothing is lost for another's sake: a line that is no request of its format is counted, the first three are kept, and reading goes on.
  */
@@ -60,7 +61,8 @@ struct logs_options {
     const char *map;              /* JSON: "time=ts,client=ip,..."; names as in docs; NULL: common ones */
     enum logs_order order;
     uint64_t memory;              /* bytes for waiting references; 0: 64 MiB */
-    /* Called every few MB of text, in both passes.  False stops: logs_next says false, and logs_stopped true.  NULL: never. */
+    /* Called every few MB of text, in both passes; while a pipe or a packed file is read in, `total` is UINT64_MAX, as nobody knows it.
+     * False stops: logs_next says false, and logs_stopped true.  NULL: never. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
 };
@@ -82,14 +84,16 @@ struct logs_facts {
 
 struct logs;
 
-/* Opens all files (`-`: standard input), rotated sets oldest first (access.log.2.gz, access.log.1, access.log), gzip and xz by their magic.  NULL on failure, with a
- * message that names the file and the remedy.  `path` must outlive it. */
+/* Opens all files (`-`: standard input), rotated sets oldest first (access.log.2.gz, access.log.1, access.log), gzip and xz by their
+ * magic.  NULL on failure, with a message that names the file and the remedy.  The strings that `path` points to must outlive it; the
+ * numbers of files are those of the sorted order. */
 struct logs *logs_open(const char *const *path, size_t count, const struct logs_options *options, char *error, size_t error_size);
 void logs_close(struct logs *logs);
 
 /* The next record.  False at the end, when stopped, and on failure. */
 bool logs_next(struct logs *logs, struct log_record *record);
-const char *logs_error(const struct logs *logs);  /* NULL: none */
+/* What went wrong; NULL: nothing.  Ask at the end: a damaged file is told although all records that could be read were given. */
+const char *logs_error(const struct logs *logs);
 bool logs_stopped(const struct logs *logs);
 
 const struct logs_facts *logs_facts(const struct logs *logs);
@@ -99,7 +103,7 @@ const char *logs_file_format(const struct logs *logs, uint32_t file); /* the nam
 
 /* Are the first lines of this file (not `-`) events of `drossel replay --format events`? */
 bool logs_is_events(const char *path);
-/* Names for a message, comma-separated. */
+/* Names for a message, comma-separated: `combined, common, ...`. */
 const char *logs_format_names(void);
 
 #endif

@@ -6,13 +6,13 @@
  * The module decides nothing: it turns a request into facts for the limiter
  * (ngx_http_drossel_facts.c; accounts in its body: ..._body.c), and the decision
  * into what follows (..._handler.c): an answer (..._answer.c), a wait (..._hold.c),
- * a line in the error log (..._log.c), variables (..._variables.c).  When the application has answered,
- * its charges are settled (..._outcome.c).  Configuration and life cycle:
- * ..._module.c.
+ * a line in the error log (..._log.c), variables (..._variables.c).  When the
+ * application has answered, its charges are settled (..._outcome.c).  What it all
+ * comes to is told by ..._status.c.  Configuration and life cycle: ..._module.c.
  *
  * The policy is read and the table mapped by the master, so that workers
  * inherit both by fork(); what a worker writes of its own (log budgets, the
- * proxy watch) lies in private pages and is never shared, but for "warned".
+ * proxy watch) lies in private pages and is never shared, but for "shared".
  */
 
 
@@ -26,6 +26,7 @@
 
 #include "limiter.h"
 #include "request/proxywatch.h"
+#include "status/status.h"
 
 
 /* How many lines a limit may still write in this second; one for each limit. */
@@ -39,9 +40,19 @@ typedef struct {
 } ngx_http_drossel_budget_t;
 
 
+/* What all workers of a master share, in a page of its own. */
+
+typedef struct {
+    ngx_atomic_t                  warned;     /* of a missing client setting */
+    ngx_atomic_t                  failures;   /* as struct status_source */
+} ngx_http_drossel_shared_t;
+
+
 typedef struct {
     ngx_str_t                     file;       /* of the policy */
     struct policy                *policy;     /* NULL: no drossel_policy */
+    time_t                        loaded;     /* when it was read */
+    ngx_uint_t                    warnings;   /* about it */
     struct table                 *table;      /* NULL under nginx -t */
     struct limiter               *limiter;
 
@@ -53,14 +64,17 @@ typedef struct {
 
     struct proxywatch             watch;
     struct http_answer_cache     *answers;
-    ngx_atomic_t                 *warned;     /* shared by all workers */
+    ngx_http_drossel_shared_t    *shared;
+    struct status_look           *look;       /* the worker's last at the slots */
 
-    unsigned                      wanted:1;   /* "drossel on" was written */
+    const char                   *wanted;     /* what needs a policy; NULL: nothing */
 } ngx_http_drossel_main_conf_t;
 
 
 typedef struct {
     ngx_flag_t                    enable;
+    unsigned                      judge:1;    /* requests are judged here */
+    unsigned                      status:1;   /* "drossel_status" stands here */
 } ngx_http_drossel_loc_conf_t;
 
 
@@ -171,6 +185,10 @@ void ngx_http_drossel_settle_replaced(ngx_http_request_t *r,
 ngx_int_t ngx_http_drossel_refuse(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct drossel_decision *decision);
 
+/* Sends a text as the whole body; without any if it is empty. */
+ngx_int_t ngx_http_drossel_send_text(ngx_http_request_t *r, ngx_uint_t status,
+    const char *media_type, struct drossel_text text);
+
 /* Removes the request header that only we may set; clients must not forge it. */
 void ngx_http_drossel_remove_challenge(ngx_http_request_t *r);
 ngx_int_t ngx_http_drossel_add_challenge(ngx_http_request_t *r,
@@ -192,6 +210,20 @@ void ngx_http_drossel_log_flush(ngx_http_drossel_main_conf_t *mcf,
     ngx_log_t *log);
 
 ngx_int_t ngx_http_drossel_add_variables(ngx_conf_t *cf);
+
+/* Makes the page that the workers share. */
+ngx_int_t ngx_http_drossel_share(ngx_conf_t *cf,
+    ngx_http_drossel_main_conf_t *mcf);
+
+/* Counts a decision for the status. */
+void ngx_http_drossel_tell(ngx_http_drossel_main_conf_t *mcf,
+    const struct drossel_request *request,
+    const struct drossel_decision *decision);
+
+/* The setter of drossel_status, and what it has to do when locations merge. */
+char *ngx_http_drossel_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+ngx_int_t ngx_http_drossel_status_merge(ngx_conf_t *cf,
+    ngx_http_drossel_loc_conf_t *prev, ngx_http_drossel_loc_conf_t *conf);
 
 const char *ngx_http_drossel_word(ngx_uint_t word);
 

@@ -153,12 +153,6 @@ static ngx_int_t
 ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer,
     struct drossel_text body)
 {
-    u_char       *end;
-    ngx_int_t     rc;
-    ngx_str_t    *type;
-    ngx_buf_t    *b;
-    ngx_chain_t   out;
-
     /* a client that goes on sending its body must not be mistaken for the next */
 
     if (ngx_http_discard_request_body(r) != NGX_OK) {
@@ -166,20 +160,38 @@ ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer,
     }
 
     r->err_status = 0;
-    r->headers_out.status = answer->status;
+
+    if (answer->content_type == NULL) {
+        body.size = 0;
+    }
+
+    return ngx_http_drossel_send_text(r, answer->status, answer->content_type,
+                                      body);
+}
+
+
+ngx_int_t
+ngx_http_drossel_send_text(ngx_http_request_t *r, ngx_uint_t status,
+    const char *media_type, struct drossel_text text)
+{
+    u_char       *end;
+    ngx_int_t     rc;
+    ngx_str_t    *type;
+    ngx_buf_t    *b;
+    ngx_chain_t   out;
+
+    r->headers_out.status = status;
     r->headers_out.status_line.len = 0;
-    r->headers_out.content_length_n = (off_t) body.size;
+    r->headers_out.content_length_n = (off_t) text.size;
 
-    if (body.size == 0 || answer->content_type == NULL) {
-        r->headers_out.content_length_n = 0;
+    if (text.size == 0) {
         r->header_only = 1;
-
         return ngx_http_send_header(r);
     }
 
     type = &r->headers_out.content_type;
-    type->data = (u_char *) answer->content_type;
-    type->len = ngx_strlen(answer->content_type);
+    type->data = (u_char *) media_type;
+    type->len = ngx_strlen(media_type);
 
     end = memchr(type->data, ';', type->len);
 
@@ -198,10 +210,10 @@ ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer,
         return NGX_ERROR;
     }
 
-    b->pos = (u_char *) body.data;
-    b->last = b->pos + body.size;
+    b->pos = (u_char *) text.data;
+    b->last = b->pos + text.size;
     b->memory = 1;
-    b->last_buf = 1;
+    b->last_buf = (r == r->main);
     b->last_in_chain = 1;
 
     out.buf = b;

@@ -67,7 +67,7 @@ ngx_http_drossel_handler(ngx_http_request_t *r)
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_drossel_module);
 
-    if (!lcf->enable) {
+    if (!lcf->judge) {
         return NGX_DECLINED;
     }
 
@@ -209,6 +209,8 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
         return ngx_http_drossel_pause(r, ctx, &request, &decision);
     }
 
+    ngx_http_drossel_tell(mcf, &request, &decision);
+
     if (!mcf->watch.done && seen->forwarded) {
         ngx_http_drossel_watch(r, mcf, &decision, seen->forwarded);
     }
@@ -344,7 +346,7 @@ ngx_http_drossel_watch(ngx_http_request_t *r,
 
     /* one worker says it for all */
 
-    if (ngx_atomic_cmp_set(mcf->warned, 0, 1)) {
+    if (ngx_atomic_cmp_set(&mcf->shared->warned, 0, 1)) {
         ngx_http_drossel_log_proxy(r, mcf, decision, &forwarded->key);
     }
 }

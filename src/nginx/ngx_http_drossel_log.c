@@ -275,12 +275,14 @@ ngx_http_drossel_log_init(ngx_conf_t *cf, ngx_http_drossel_main_conf_t *mcf)
 }
 
 
-/* A failure of ours never fails a request; it is told once a second. */
+/* A failure of ours never fails a request; it is counted, and told once a second. */
 
 void
 ngx_http_drossel_log_failure(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, enum drossel_result rc)
 {
+    (void) ngx_atomic_fetch_add(&mcf->shared->failures, 1);
+
     if (mcf->failed == ngx_time()) {
         return;
     }

@@ -22,7 +22,7 @@
 static char *ngx_http_drossel_policy(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 static char *ngx_http_drossel_enabled(ngx_conf_t *cf, void *post, void *data);
-static void ngx_http_drossel_lines(ngx_conf_t *cf, ngx_uint_t level,
+static ngx_uint_t ngx_http_drossel_lines(ngx_conf_t *cf, ngx_uint_t level,
     char *text);
 static ngx_int_t ngx_http_drossel_attach(ngx_conf_t *cf,
     ngx_http_drossel_main_conf_t *mcf);
@@ -85,6 +85,13 @@ static ngx_command_t  ngx_http_drossel_commands[] = {
       NGX_HTTP_MAIN_CONF_OFFSET,
       offsetof(ngx_http_drossel_main_conf_t, log_rate),
       &ngx_http_drossel_log_rate_bounds },
+
+    { ngx_string("drossel_status"),
+      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS,
+      ngx_http_drossel_status,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
 
       ngx_null_command
 };
@@ -156,8 +163,9 @@ ngx_http_drossel_policy(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     mcf->policy = policy_open((char *) mcf->file.data, &mistakes, &warnings);
 
-    ngx_http_drossel_lines(cf, NGX_LOG_WARN, warnings);
-    ngx_http_drossel_lines(cf, NGX_LOG_EMERG, mistakes);
+    mcf->loaded = ngx_time();
+    mcf->warnings = ngx_http_drossel_lines(cf, NGX_LOG_WARN, warnings);
+    (void) ngx_http_drossel_lines(cf, NGX_LOG_EMERG, mistakes);
 
     if (mcf->policy == NULL) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
@@ -180,33 +188,38 @@ ngx_http_drossel_enabled(ngx_conf_t *cf, void *post, void *data)
     mcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_drossel_module);
 
     if (*enable) {
-        mcf->wanted = 1;
+        mcf->wanted = "drossel on";
     }
 
     return NGX_CONF_OK;
 }
 
 
-/* Logs a text of many lines, each on its own, and frees it. */
+/* Logs a text of many lines, each on its own, and frees it.  Returns how many. */
 
-static void
+static ngx_uint_t
 ngx_http_drossel_lines(ngx_conf_t *cf, ngx_uint_t level, char *text)
 {
-    char  *line, *rest;
+    char        *line, *rest;
+    ngx_uint_t   lines;
 
     if (text == NULL) {
-        return;
+        return 0;
     }
 
+    lines = 0;
     rest = text;
 
     while ((line = strsep(&rest, "\n")) != NULL) {
         if (*line) {
             ngx_log_error(level, cf->log, 0, "%s", line);
+            lines++;
         }
     }
 
     free(text);
+
+    return lines;
 }
 
 
@@ -248,18 +261,16 @@ ngx_http_drossel_attach(ngx_conf_t *cf, ngx_http_drossel_main_conf_t *mcf)
         return NGX_ERROR;
     }
 
-    mcf->warned = mmap(NULL, sizeof(ngx_atomic_t), PROT_READ|PROT_WRITE,
-                       MAP_ANON|MAP_SHARED, -1, 0);
-    if (mcf->warned == MAP_FAILED) {
-        mcf->warned = NULL;
-        ngx_log_error(NGX_LOG_EMERG, cf->log, ngx_errno, "mmap() failed");
+    if (ngx_http_drossel_share(cf, mcf) != NGX_OK) {
         return NGX_ERROR;
     }
 
     /* written by each worker for itself: the pages are private after the fork */
 
     mcf->answers = ngx_pcalloc(cf->pool, sizeof(struct http_answer_cache));
-    if (mcf->answers == NULL) {
+    mcf->look = ngx_pcalloc(cf->pool, sizeof(struct status_look));
+
+    if (mcf->answers == NULL || mcf->look == NULL) {
         return NGX_ERROR;
     }
 
@@ -315,8 +326,8 @@ ngx_http_drossel_close(void *data)
     table_close(mcf->table);
     policy_close(mcf->policy);
 
-    if (mcf->warned) {
-        (void) munmap((void *) mcf->warned, sizeof(ngx_atomic_t));
+    if (mcf->shared) {
+        (void) munmap((void *) mcf->shared, sizeof(ngx_http_drossel_shared_t));
     }
 }
 
@@ -355,7 +366,7 @@ ngx_http_drossel_create_loc_conf(ngx_conf_t *cf)
 {
     ngx_http_drossel_loc_conf_t  *conf;
 
-    conf = ngx_palloc(cf->pool, sizeof(ngx_http_drossel_loc_conf_t));
+    conf = ngx_pcalloc(cf->pool, sizeof(ngx_http_drossel_loc_conf_t));
     if (conf == NULL) {
         return NULL;
     }
@@ -372,7 +383,27 @@ ngx_http_drossel_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_http_drossel_loc_conf_t  *prev = parent;
     ngx_http_drossel_loc_conf_t  *conf = child;
 
+    ngx_flag_t  here;
+
+    here = conf->enable;
+
     ngx_conf_merge_value(conf->enable, prev->enable, 1);
+
+    if (ngx_http_drossel_status_merge(cf, prev, conf) == NGX_OK) {
+
+        if (here == NGX_CONF_UNSET) {
+            conf->judge = prev->judge;
+            return NGX_CONF_OK;
+        }
+
+    } else if (conf->status && here == NGX_CONF_UNSET) {
+
+        /* what asks for the status is judged only where that is said on the spot */
+
+        return NGX_CONF_OK;
+    }
+
+    conf->judge = conf->enable ? 1 : 0;
 
     return NGX_CONF_OK;
 }
@@ -390,8 +421,8 @@ ngx_http_drossel_init(ngx_conf_t *cf)
     if (mcf->policy == NULL) {
         if (mcf->wanted) {
             ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                          "\"drossel on\" needs a \"drossel_policy\" "
-                          "in the http block");
+                          "\"%s\" needs a \"drossel_policy\" "
+                          "in the http block", mcf->wanted);
             return NGX_ERROR;
         }
 

@@ -69,6 +69,7 @@ _Static_assert(sizeof(struct limit_stats) == 128, "a limit has two cache lines i
 
 struct stats {
     _Alignas(TABLE_PAGE_BYTES) _Atomic uint64_t times[TABLE_SHARDS][TABLE_TIMES];
+    struct { _Alignas(64) _Atomic uint64_t ns; } times_sum[TABLE_SHARDS];
     _Alignas(TABLE_PAGE_BYTES) struct offender_set offenders[OFFENDER_SETS];
     _Alignas(TABLE_PAGE_BYTES) struct limit_stats limits[TABLE_SHARDS][TABLE_LIMITS_MAX];
 };

@@ -78,6 +78,7 @@ void table_stats_time(struct table *table, uint64_t took_ns)
     unsigned power = 63 - (unsigned)__builtin_clzll(took_ns | 1);
     atomic_fetch_add_explicit(&table->stats->times[thread_own.shard][power < TABLE_TIMES ? power : TABLE_TIMES - 1], 1,
                               memory_order_relaxed);
+    atomic_fetch_add_explicit(&table->stats->times_sum[thread_own.shard].ns, took_ns, memory_order_relaxed);
 }
 
 /* ---- offenders ---- */
@@ -225,6 +226,14 @@ bool table_stats_times(const struct table *table, uint64_t times[TABLE_TIMES])
         for (unsigned i = 0; i < TABLE_TIMES; i++)
             times[i] += word(&table->stats->times[shard][i]);
     return true;
+}
+
+uint64_t table_stats_times_sum(const struct table *table)
+{
+    uint64_t sum_ns = 0;
+    for (unsigned shard = 0; counted(table) > 0 && shard < TABLE_SHARDS; shard++)
+        sum_ns += word(&table->stats->times_sum[shard].ns);
+    return sum_ns;
 }
 
 static void read_name(const struct name_slot *slot, uint64_t id, char name[TABLE_NAME_BYTES + 1])

@@ -53,6 +53,10 @@ enum table_verdict {
 /* Is anything counted here? */
 bool table_has_stats(const struct table *table);
 
+/* The registry has a place of its own where no limit counts: there stands what became of whole requests, all their limits
+ * together, but for those that simply passed: their number is that of the times less the others'. */
+#define TABLE_LIMIT_REQUEST TABLE_LIMIT_TICKET
+
 /* ---- writing ---- */
 
 /* Counts one of a limit (registry index).  One atomic add. */
@@ -88,6 +92,8 @@ bool table_stats_limit(const struct table *table, uint32_t limit, struct table_l
 
 /* How many decisions took from 2^i to under 2^(i+1) ns; the first also 0, the last all longer ones. */
 bool table_stats_times(const struct table *table, uint64_t times[TABLE_TIMES]);
+/* How long all of them took together, ns; 0 without statistics. */
+uint64_t table_stats_times_sum(const struct table *table);
 
 struct table_offender {
     uint64_t tag;            /* of the key, as in table_entry */

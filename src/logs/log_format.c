@@ -1,0 +1,417 @@
+/* Reads lines by a compiled pattern: the format that --format gives as a string. */
+#include "logs/log_format.h"
+
+#include <string.h>
+
+#include "logs/marks.h"
+#include "logs/pattern.h"
+
+/* A line under way. */
+struct match {
+    const struct pattern *pattern;
+    const char *p, *end;
+    struct log_scratch *scratch;
+    struct log_record *record;        /* NULL: only the time is wanted */
+    struct drossel_text query, below; /* $args; the other end of the connection */
+    struct log_civil civil;           /* of the parts of a time */
+    bool has_civil, has_time;
+    uint64_t t_ns, resolution_ns; /* the time that was found */
+};
+
+/* ---- where a variable ends ---- */
+
+static bool literal_at(const struct match *match, const char *p, struct drossel_text literal)
+{
+    return (size_t)(match->end - p) >= literal.size && memcmp(p, literal.data, literal.size) == 0;
+}
+
+static bool stamp_at(const char *p, const char *end, struct log_stamp *stamp)
+{
+    bool bracket = p < end && *p == '[';
+    struct drossel_text text = { p + bracket, (size_t)(end - p) - bracket };
+    if (!log_stamp_clf(text, stamp) && !log_stamp_iso(text, stamp) && !log_stamp_epoch(text, stamp))
+        return false;
+    if (!bracket)
+        return true;
+    if (stamp->size >= text.size || text.data[stamp->size] != ']')
+        return false;
+    stamp->size += 2;
+    return true;
+}
+
+/* Is the quote at p escaped?  An odd number of backslashes stands before it, not before `start`. */
+static bool is_escaped(const char *start, const char *p)
+{
+    size_t slashes = 0;
+    while (p > start && p[-1] == '\\') {
+        slashes++;
+        p--;
+    }
+    return slashes % 2 != 0;
+}
+
+/* Is a time at p, if the item is one? */
+static bool time_fits(const struct match *match, size_t at, const char *p)
+{
+    struct log_stamp stamp;
+    struct log_civil civil = { 0 };
+    uint64_t epoch_ns;
+    if (at >= match->pattern->count)
+        return true;
+    const struct pattern_item *item = &match->pattern->item[at];
+    if (item->kind == ITEM_STAMP)
+        return stamp_at(p, match->end, &stamp);
+    return item->kind != ITEM_CLOCK ||
+           pattern_clock(item->name, (struct drossel_text){ p, (size_t)(match->end - p) }, &civil, &epoch_ns) > 0;
+}
+
+/* The next literal text that is the one meant.  NULL: it is not in the line. */
+static const char *find_literal(const struct match *match, size_t at)
+{
+    const struct pattern_item *item = &match->pattern->item[at];
+    for (const char *p = match->p; (p = log_find(p, match->end, item->after.data[0])) < match->end; p++) {
+        bool good = literal_at(match, p, item->after) && (!item->quoted || !is_escaped(match->p, p)) &&
+                    time_fits(match, at + 1, p + item->after.size);
+        if (good)
+            return p;
+    }
+    return NULL;
+}
+
+/* Where the next literal text of the pattern stands, behind some variables without any between. */
+static const char *chain_end(const struct match *match, size_t at)
+{
+    const struct pattern *pattern = match->pattern;
+    while (at + 1 < pattern->count && pattern->item[at].after.size == 0)
+        at++;
+    struct drossel_text literal = pattern->item[at].after;
+    const char *found =
+        literal.size == 0 ? NULL : memmem(match->p, (size_t)(match->end - match->p), literal.data, literal.size);
+    return found == NULL ? match->end : found;
+}
+
+/* How much of what follows is such a variable, where no text says where it ends. */
+static size_t natural_size(const struct match *match, size_t at)
+{
+    enum item_kind kind = match->pattern->item[at].kind;
+    const char *p = match->p, *end = chain_end(match, at);
+    for (; p < end; p++) {
+        char c = *p;
+        bool digit = (c >= '0' && c <= '9') || c == '-' || c == '.',
+             letter = (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
+        bool inside = kind == ITEM_MARK     ? c == '?' && p == match->p
+                      : kind == ITEM_METHOD ? letter
+                      : kind == ITEM_HOST   ? c != '/' && c != ' ' && c != '"'
+                      : kind == ITEM_TARGET ? c != '?' && c != ' ' && c != '"'
+                                            : digit;
+        if (!inside)
+            break;
+    }
+    return (size_t)(p - match->p);
+}
+
+/* ---- what a variable says ---- */
+
+static bool is_number(struct drossel_text text, uint64_t *value)
+{
+    *value = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9' || *value > UINT64_MAX / 100)
+            return false;
+        *value = *value * 10 + (uint64_t)(text.data[i] - '0');
+    }
+    return true;
+}
+
+static bool take_status(struct match *match, struct drossel_text text)
+{
+    uint64_t value;
+    if (log_text_absent(text))
+        return true;
+    if (text.size != 3 || !is_number(text, &value))
+        return false;
+    match->record->status = (uint16_t)value;
+    return true;
+}
+
+static bool take_bytes(struct match *match, struct drossel_text text)
+{
+    uint64_t value;
+    if (log_text_absent(text))
+        return true;
+    if (!is_number(text, &value))
+        return false;
+    if (match->record->bytes == 0)
+        match->record->bytes = value;
+    return true;
+}
+
+static void take_cookie(struct match *match, struct drossel_text name, struct drossel_text value)
+{
+    static const struct drossel_text field = DROSSEL_TEXT("Cookie");
+    struct log_scratch *scratch = match->scratch;
+    size_t size = name.size + 1 + value.size;
+    if (log_text_absent(value) || scratch->cap - scratch->used < size)
+        return;
+    char *start = scratch->data + scratch->used, *out = mempcpy(start, name.data, name.size);
+    *out++ = '=';
+    memcpy(out, value.data, value.size);
+    scratch->used += size;
+    log_record_header(match->record, field, (struct drossel_text){ start, size });
+}
+
+/* A number that is none is left out: `-`, several upstreams `0.1, 0.2`. */
+static void take_duration(struct match *match, const struct pattern_item *item, struct drossel_text text)
+{
+    uint64_t value;
+    if (match->record->duration_ns == LOG_NO_DURATION && log_duration(text, item->unit_ns, &value))
+        match->record->duration_ns = value;
+}
+
+/* Of several times in a line the finest is the one. */
+static void take_time(struct match *match, uint64_t t_ns, uint64_t resolution_ns)
+{
+    if (match->has_time && match->resolution_ns <= resolution_ns)
+        return;
+    match->t_ns = t_ns;
+    match->resolution_ns = resolution_ns;
+    match->has_time = true;
+}
+
+static void set_first(struct drossel_text *place, struct drossel_text value)
+{
+    if (place->size == 0 && !log_text_absent(value))
+        *place = value;
+}
+
+/* An address or the name of a host has no blanks: a line that has some there is of another format. */
+static bool take_client(struct drossel_text *place, struct drossel_text text)
+{
+    set_first(place, log_client_text(text));
+    return text.size == 0 || memchr(text.data, ' ', text.size) == NULL;
+}
+
+static bool take_value(struct match *match, const struct pattern_item *item, struct drossel_text raw)
+{
+    if (match->record == NULL)
+        return true;
+    struct log_record *record = match->record;
+    struct drossel_text text = item->kind == ITEM_SKIP ? raw : log_unescaped(match->scratch, raw);
+    switch (item->kind) {
+    case ITEM_CLIENT:
+        return take_client(&record->client, text);
+    case ITEM_CLIENT_BELOW:
+        return take_client(&match->below, text);
+    case ITEM_USER:
+        set_first(&record->user, text);
+        return true;
+    case ITEM_REQUEST:
+        log_record_request(record, text);
+        return true;
+    case ITEM_METHOD:
+        set_first(&record->method, text);
+        return true;
+    case ITEM_TARGET:
+        set_first(&record->target, text);
+        return true;
+    case ITEM_QUERY:
+        set_first(&match->query, text);
+        return true;
+    case ITEM_PROTOCOL:
+        set_first(&record->protocol, text);
+        return true;
+    case ITEM_STATUS:
+        return take_status(match, text);
+    case ITEM_BYTES:
+        return take_bytes(match, text);
+    case ITEM_DURATION:
+        take_duration(match, item, text);
+        return true;
+    case ITEM_HOST:
+        set_first(&record->host, log_client_text(text));
+        return true;
+    case ITEM_HEADER:
+        log_record_header(record, item->name, text);
+        return true;
+    case ITEM_COOKIE:
+        take_cookie(match, item->name, text);
+        return true;
+    case ITEM_CACHE:
+        record->cache = log_cache_of(text);
+        return true;
+    case ITEM_VERDICT:
+        set_first(&record->verdict, text);
+        return true;
+    default:
+        return true;
+    }
+}
+
+/* ---- the line ---- */
+
+static bool read_stamp(struct match *match)
+{
+    struct log_stamp stamp;
+    if (!stamp_at(match->p, match->end, &stamp))
+        return false;
+    take_time(match, stamp.t_ns, stamp.resolution_ns);
+    match->p += stamp.size;
+    return true;
+}
+
+static bool read_clock(struct match *match, struct drossel_text format)
+{
+    uint64_t epoch_ns = UINT64_MAX;
+    size_t size = pattern_clock(format, (struct drossel_text){ match->p, (size_t)(match->end - match->p) },
+                                &match->civil, &epoch_ns);
+    if (size == 0)
+        return false;
+    if (epoch_ns != UINT64_MAX)
+        take_time(match, epoch_ns, epoch_ns % 1000000000 == 0 ? 1000000000 : epoch_ns % 1000000 == 0 ? 1000000 : 1000);
+    else
+        match->has_civil = true;
+    match->p += size;
+    return true;
+}
+
+/* One variable, and the literal text behind it. */
+static bool read_item(struct match *match, size_t at)
+{
+    const struct pattern_item *item = &match->pattern->item[at];
+    bool last = at + 1 == match->pattern->count;
+    if (item->kind == ITEM_STAMP || item->kind == ITEM_CLOCK) {
+        if (item->kind == ITEM_STAMP ? !read_stamp(match) : !read_clock(match, item->name))
+            return false;
+    } else {
+        const char *stop = item->after.size > 0 ? find_literal(match, at)
+                           : last               ? match->end
+                                                : match->p + natural_size(match, at);
+        /* A line that was cut off inside a quoted text has at least said what came before. */
+        if (stop == NULL && item->quoted && match->has_time)
+            stop = match->end;
+        if (stop == NULL || !take_value(match, item, (struct drossel_text){ match->p, (size_t)(stop - match->p) }))
+            return false;
+        match->p = stop;
+    }
+    if (literal_at(match, match->p, item->after)) {
+        match->p += item->after.size;
+        return true;
+    }
+    return match->p == match->end && item->quoted;
+}
+
+/* `/path` and `a=1`, which the pattern has apart, or `?a=1`. */
+static void join_query(struct match *match)
+{
+    struct log_record *record = match->record;
+    struct drossel_text query = match->query, target = record->target;
+    if (query.size > 0 && query.data[0] == '?')
+        query = (struct drossel_text){ query.data + 1, query.size - 1 };
+    size_t size = target.size + 1 + query.size;
+    if (query.size == 0 || target.size == 0 || match->scratch->cap - match->scratch->used < size ||
+        memchr(target.data, '?', target.size) != NULL)
+        return;
+    char *start = match->scratch->data + match->scratch->used, *out = mempcpy(start, target.data, target.size);
+    *out++ = '?';
+    memcpy(out, query.data, query.size);
+    match->scratch->used += size;
+    record->target = (struct drossel_text){ start, size };
+}
+
+/* The client where the log has only what a proxy said: the first that it names. */
+static struct drossel_text first_forwarded(struct drossel_text forwarded)
+{
+    const char *comma = forwarded.size == 0 ? NULL : memchr(forwarded.data, ',', forwarded.size);
+    return log_client_text(
+        (struct drossel_text){ forwarded.data, comma == NULL ? forwarded.size : (size_t)(comma - forwarded.data) });
+}
+
+static void take_civil(struct match *match)
+{
+    uint64_t t_ns;
+    if (match->has_civil && !match->has_time && log_stamp_civil(&match->civil, &t_ns))
+        take_time(match, t_ns, 1);
+}
+
+static struct match begin(const struct pattern *pattern, struct drossel_text line)
+{
+    return (struct match){
+        .pattern = pattern, .p = line.data, .end = line.data + line.size, .civil = { .month = 1, .day = 1 }
+    };
+}
+
+/* The first `count` items.  A line may end early, behind a text that was cut off, when its time is known. */
+static bool read_items(struct match *match, size_t count)
+{
+    if (match->p == match->end || !literal_at(match, match->p, match->pattern->first))
+        return false;
+    match->p += match->pattern->first.size;
+    for (size_t i = 0; i < count; i++) {
+        if (match->p == match->end && match->has_time && i + 1 < match->pattern->count)
+            break;
+        if (!read_item(match, i))
+            return false;
+    }
+    return true;
+}
+
+enum log_line pattern_parse(const struct pattern *pattern, struct drossel_text line, struct log_scratch *scratch,
+                            struct log_record *record)
+{
+    struct match match = begin(pattern, line);
+    match.scratch = scratch;
+    match.record = record;
+    if (!read_items(&match, pattern->count))
+        return LOG_UNPARSED;
+    while (match.p < match.end && *match.p == ' ')
+        match.p++;
+    take_civil(&match);
+    if (match.p < match.end || !match.has_time)
+        return LOG_UNPARSED;
+    record->t_ns = match.t_ns;
+    if (record->client.size == 0)
+        record->client = match.below.size > 0 ? match.below : first_forwarded(record->forwarded);
+    join_query(&match);
+    return LOG_REQUEST;
+}
+
+bool pattern_time(const struct pattern *pattern, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns)
+{
+    struct match match = begin(pattern, line);
+    size_t count = 0;
+    for (size_t i = 0; i < pattern->count; i++)
+        if (pattern->item[i].kind == ITEM_STAMP || pattern->item[i].kind == ITEM_CLOCK)
+            count = i + 1;
+    if (!read_items(&match, count))
+        return false;
+    take_civil(&match);
+    *t_ns = match.t_ns;
+    *resolution_ns = match.resolution_ns;
+    return match.has_time;
+}
+
+/* ---- the format ---- */
+
+static void *open_string(const char *text, char *error, size_t error_size)
+{
+    return pattern_open(text, error, error_size);
+}
+
+static void close_string(void *parser)
+{
+    pattern_close(parser);
+}
+
+static bool time_by_string(void *parser, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns)
+{
+    return pattern_time(parser, line, t_ns, resolution_ns);
+}
+
+static enum log_line parse_by_string(void *parser, struct drossel_text line, struct log_scratch *scratch,
+                                     struct log_record *record)
+{
+    return pattern_parse(parser, line, scratch, record);
+}
+
+const struct log_format log_format_string = { "log format", NULL,           open_string,
+                                              close_string, time_by_string, parse_by_string };
