@@ -248,6 +248,7 @@ static void sleep_for(double seconds)
 static bool watch(struct show_view *view, const struct show_values *values, double seconds)
 {
     bool clears = !values->json && isatty(STDOUT_FILENO);
+    struct live_file file = live_file_of(view->table);
     for (;;) {
         if (clears)
             fputs(HOME_AND_CLEAR, stdout);
@@ -259,8 +260,8 @@ static bool watch(struct show_view *view, const struct show_values *values, doub
             return false; /* nobody reads any more */
         keep_for_rates(view);
         sleep_for(seconds);
-        if (table_is_lost(view->table)) {
-            cli_complain("%s: was cut off while it was watched; start again once it is made anew",
+        if (table_is_lost(view->table) || !live_is_in_place(view->table, file)) {
+            cli_complain("%s: was removed, replaced or cut off while it was watched; start again",
                          table_path(view->table));
             return false;
         }

@@ -79,11 +79,13 @@ static void scan(struct top *top)
 static void view(struct top *top)
 {
     uint64_t drawn_ns = 0;
+    struct live_file file = live_file_of(top->model->table);
     timeout(TURN_MS);
     while (!top->quit && told_to_end == 0) {
         scan(top);
         uint64_t now_ns = steady_ns();
         if (top->changed || now_ns - drawn_ns >= REFRESH_NS) {
+            top->is_gone = !live_is_in_place(top->model->table, file);
             top_refresh(top, table_now(top->model->table));
             top_draw(top);
             drawn_ns = now_ns;

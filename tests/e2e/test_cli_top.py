@@ -298,6 +298,21 @@ def test_a_block_of_the_address_holds_in_all_limits_and_reset_forgets(top, busy,
     assert visit(busy, "203.0.113.3") == [200]
 
 
+def test_a_table_that_was_replaced_or_cut_off_is_told(top, busy):
+    table = busy.folder / "table"
+    view = top()
+    view.see("203.0.113.2")
+    table.rename(busy.folder / "old")
+    view.see("THE TABLE WAS REMOVED OR REPLACED")
+    (busy.folder / "old").rename(table)
+    view.see("passed .* keys used")
+    busy.stop()
+    os.truncate(table, 4096)
+    view.see("THE TABLE WAS CUT OFF")
+    view.press("q")
+    assert view.end().exitstatus == 0
+
+
 # ---- the terminal afterwards ----
 
 LEFT = b"\x1b[?1049l"
