@@ -9,7 +9,7 @@ _drossel()
         return
     fi
     case $prev in
-    --policy | --table | --decisions)
+    --policy | --table | --decisions | --refused | --compare)
         compopt -o filenames 2>/dev/null
         COMPREPLY=($(compgen -f -- "$cur"))
         return
@@ -24,10 +24,18 @@ _drossel()
         return
         ;;
     --format)
-        COMPREPLY=($(compgen -W "events" -- "$cur"))
+        COMPREPLY=($(compgen -W "events combined common combined_forwarded vhost_combined haproxy json caddy traefik traefik_clf ltsv iis w3c cloudfront alb elb s3 envoy squid" -- "$cur"))
         return
         ;;
-    --listen | --to | --workers | --peer | --address | --header | --account | --token | --host | --cost | --limit)
+    --order)
+        COMPREPLY=($(compgen -W "time file" -- "$cur"))
+        return
+        ;;
+    --top)
+        COMPREPLY=($(compgen -W "10 100 all" -- "$cur"))
+        return
+        ;;
+    --listen | --to | --workers | --peer | --address | --header | --account | --token | --host | --cost | --limit | --map)
         return
         ;;
     esac
@@ -35,7 +43,7 @@ _drossel()
     run) options="--policy --listen --to --root --workers --help" ;;
     check) options="--quiet --help" ;;
     explain) options="--peer --address --header --account --token --host --cost --door --table --private --help" ;;
-    replay) options="--policy --format --decisions --json --door --help" ;;
+    replay) options="--policy --compare --format --map --order --decisions --refused --json --top --door --help" ;;
     show) options="--table --policy --json --all --all-limits --limits --dry-run --watch --help" ;;
     top) options="--table --policy --ascii --help" ;;
     reset | block | unblock) options="--limit --table --policy --help" ;;

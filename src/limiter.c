@@ -192,7 +192,8 @@ APART enum drossel_result charge_many(const struct limiter *limiter, struct way 
         add_limits(limiter, &way->finder, matched, count, &classes, &charges);
         begin_decision(way, decision);
         charge_and_merge(limiter, &way->finder, &charges, hold, decision);
-        result = DROSSEL_OK;
+        if (way->charges.told == NULL || limiter_tell(limiter, &way->finder, &charges, way->charges.told))
+            result = DROSSEL_OK;
     }
     free(matched);
     free(charges.charge);
@@ -366,6 +367,23 @@ APART enum drossel_result check_any(struct limiter *limiter, const struct drosse
     way.charges = (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES };
     prepare(limiter, request, true, &way);
     return finish(limiter, &way, hold, decision);
+}
+
+enum drossel_result limiter_check_told(struct limiter *limiter, const struct drossel_request *request,
+                                       struct drossel_decision *decision, struct limiter_told *told)
+{
+    struct store_charge charge[LIMITER_CHARGES];
+    uint32_t rate[LIMITER_CHARGES];
+    struct table_hold hold[LIMITER_CHARGES];
+    struct way way;
+    way.charges = (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES, .told = told };
+    prepare(limiter, request, true, &way);
+    told->is_judged = !way.exempt && !way.untrusted;
+    told->count = UINT32_MAX;
+    enum drossel_result result = finish(limiter, &way, hold, decision);
+    if (result != DROSSEL_OK || told->count != UINT32_MAX) /* of more than there is room for here it was told already */
+        return result;
+    return limiter_tell(limiter, &way.finder, &way.charges, told) ? DROSSEL_OK : DROSSEL_NO_MEMORY;
 }
 
 inline enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_request *request,

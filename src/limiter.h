@@ -43,6 +43,9 @@ enum drossel_outcome limiter_outcome(const struct policy *policy, unsigned statu
 size_t limiter_key_format(const struct limiter *limiter, const struct drossel_request *request,
                           const struct drossel_decision *decision, char *out, size_t cap);
 
+/* An address as it is counted, with its prefix. */
+size_t limiter_address_format(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap);
+
 /* ---- for `drossel explain`: the same way, told step by step; charges nothing ---- */
 
 enum limiter_why_not { LIMITER_APPLIES = 0, LIMITER_NO_CLASS, LIMITER_OTHER_DOOR, LIMITER_KEY_MISSING, LIMITER_UNLIMITED };
@@ -65,6 +68,30 @@ struct limiter_explained {
 /* Explains limit number `limit` for the request. */
 void limiter_explain(struct limiter *limiter, const struct drossel_request *request, uint32_t limit,
                      struct limiter_explained *explained);
+
+/* ---- for `drossel replay`: a decision, and what each limit had to say to it ---- */
+
+/* What one rate of a limit said: the first one of a limit comes first, and all of a limit follow each other.  Where a request
+ * names several accounts, only those of the first are told.  Of a request that is exempt, untrusted or banned, and would be charged more
+ * than 64 times, only the first are. */
+struct limiter_charge {
+    struct table_key key;        /* of the rate: equal ones are the same key of the same limit and place */
+    uint32_t rate;               /* index into policy->rates: perhaps of an override */
+    bool waits;                  /* as in limiter_explained */
+    struct engine_verdict verdict;
+};
+
+/* Zero at first; free `charge` in the end. */
+struct limiter_told {
+    struct limiter_charge *charge;
+    uint32_t count, cap;
+    bool is_judged;              /* false: exempt or untrusted; only keys and rates are set */
+    bool signed_in;              /* some rate refuses, and there was a token */
+};
+
+/* As limiter_check, and sets `told`.  Allocates when there are more charges than ever before. */
+enum drossel_result limiter_check_told(struct limiter *limiter, const struct drossel_request *request,
+                                       struct drossel_decision *decision, struct limiter_told *told);
 
 /* ---- by hand ---- */
 

@@ -1,6 +1,7 @@
 /* The way of a request through one limit, told step by step; charges nothing. */
 #include "limiter_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* May the request still wait for outcomes in this limit?  Where a refusal stops nobody, doubt is never more than that. */
@@ -85,4 +86,53 @@ void limiter_explain(struct limiter *limiter, const struct drossel_request *requ
     explained->cost = limiter_times(policy_cost_of(limit, &classes), request->extra_cost);
     for (uint32_t i = 0; i < count && i < 8; i++)
         explain_rate(limiter, request, &policy->rates[first + i], explained);
+}
+
+static bool make_room(struct limiter_told *told, uint32_t count)
+{
+    if (count <= told->cap)
+        return true;
+    struct limiter_charge *grown = realloc(told->charge, count * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    told->charge = grown;
+    told->cap = count;
+    return true;
+}
+
+/* Where a running block of another key had decided, an advisory charge was not judged: nothing has changed since. */
+static void judge_now(const struct limiter *limiter, const struct store_charge *made, uint64_t now_ns,
+                      struct limiter_charge *charge)
+{
+    struct store_charge copy = *made;
+    store_table_judge(limiter->table, &(struct store_batch){ .charge = &copy, .count = 1, .now_ns = now_ns });
+    charge->verdict = copy.verdict;
+}
+
+bool limiter_tell(const struct limiter *limiter, struct subject_finder *finder, const struct charges *charges,
+                  struct limiter_told *told)
+{
+    uint32_t made = charges->count < charges->cap ? charges->count : charges->cap;
+    bool is_refused = false;
+    if (!make_room(told, made))
+        return false;
+    told->count = 0;
+    for (uint32_t i = 0; i < made; i++) {
+        const struct store_charge *from = &charges->charge[i];
+        if (from->counts_open_of > 0 || (from->subject & ~(unsigned)SUBJECT_SEVERAL) != 0)
+            continue;
+        struct limiter_charge *to = &told->charge[told->count++];
+        to->key = from->key;
+        to->rate = charges->rate[i];
+        to->waits = false;
+        if (!told->is_judged)
+            continue;
+        to->verdict = from->verdict;
+        if (!from->judged)
+            judge_now(limiter, from, finder->request->now_ns, to);
+        to->waits = from->judged && from->held && (from->advisory || from->may_hold);
+        is_refused |= !to->verdict.allowed;
+    }
+    told->signed_in = is_refused && subject_signed_in(finder);
+    return true;
 }

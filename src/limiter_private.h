@@ -45,6 +45,7 @@ struct charges {
     uint32_t *rate;      /* for each: index into policy->rates */
     uint32_t count, cap; /* those beyond `cap` are only counted */
     bool has_open;       /* some count charges with an open outcome */
+    struct limiter_told *told; /* NULL: nobody wants to know what they came to */
 };
 
 /* Field by field: compilers clear so much at once with `rep stos`, which takes longer to begin than these to end.  Names and
@@ -87,11 +88,12 @@ void limiter_plan(const struct limiter *limiter, uint32_t index, struct plain_li
 void limiter_add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
                        const struct policy_class_set *classes, struct charges *charges);
 
+/* Tells what the charges came to that have been made, or would have.  False without memory. */
+bool limiter_tell(const struct limiter *limiter, struct subject_finder *finder, const struct charges *charges,
+                  struct limiter_told *told);
+
 /* Bans the client of a request; a ban that runs longer stays. */
 bool limiter_ban_client(const struct limiter *limiter, const struct subject_finder *finder, uint64_t for_ns);
-
-/* An address as it is counted, with its prefix. */
-size_t limiter_address_format(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap);
 
 /* What a limit's action makes of what the engine says to one of its charges, as if it were alone. */
 enum drossel_verdict limiter_verdict_of(const struct policy_limit *limit, const struct store_charge *charge);

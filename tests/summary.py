@@ -10,7 +10,7 @@ for path in sys.argv[1:]:
             failed += 1
             print(f"failed: {case.get('classname', '')} {case.get('name')}")
         elif skip is not None:
-            reason = (skip.get("message") or skip.text or "").strip()
+            reason = (skip.get("message") or skip.text or case.findtext("system-out") or "").strip()  # the last: meson's place
             print(f"skipped: {case.get('name')}: {reason or 'no reason given'}")
             skipped += 1
             failed += not reason

@@ -15,7 +15,7 @@ struct agenda_item {
     uint64_t at_ns;
     enum agenda_kind kind;
     enum drossel_outcome outcome;  /* of AGENDA_OUTCOME, as is the ticket; else NULL */
-    size_t event;                  /* index of the event that it belongs to */
+    uint64_t event;                /* index of the event that it belongs to */
     struct drossel_ticket *ticket; /* malloc'ed; owned by who has the item */
 };
 

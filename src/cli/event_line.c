@@ -78,6 +78,7 @@ static bool read_time(struct reading *reading)
     if (!keep(reading, text, strlen(text), &kept))
         return false;
     reading->event->t_text = kept.data;
+    reading->event->told_ns = reading->event->t_ns;
     return true;
 }
 
@@ -199,6 +200,7 @@ static bool read_path(struct reading *reading)
     struct event *event = reading->event;
     if (!read_text(reading, "path", &event->path))
         return false;
+    event->target = event->path;
     if (event->path.size == 0) {
         event->path = (struct drossel_text)DROSSEL_TEXT("/");
         return true;
@@ -211,6 +213,15 @@ static bool read_path(struct reading *reading)
     return true;
 }
 
+/* The first line of a header, where nothing is there yet. */
+static void take_header(const struct event *event, const char *name, struct drossel_text *text)
+{
+    size_t size = strlen(name);
+    for (uint32_t i = 0; i < event->header_count && text->size == 0; i++)
+        if (event->headers[i].name.size == size && strncasecmp(event->headers[i].name.data, name, size) == 0)
+            *text = event->headers[i].value;
+}
+
 static bool read_facts(struct reading *reading)
 {
     struct event *event = reading->event;
@@ -221,9 +232,9 @@ static bool read_facts(struct reading *reading)
         return false;
     if (event->method.size == 0)
         event->method = (struct drossel_text)DROSSEL_TEXT("GET");
-    for (uint32_t i = 0; i < event->header_count && event->host.size == 0; i++)
-        if (event->headers[i].name.size == 4 && strncasecmp(event->headers[i].name.data, "host", 4) == 0)
-            event->host = event->headers[i].value;
+    take_header(event, "host", &event->host);
+    take_header(event, "user-agent", &event->agent);
+    take_header(event, "x-forwarded-for", &event->forwarded);
     event->host = door_host(event->host);
     return true;
 }

@@ -59,13 +59,32 @@ static bool grow(struct events *events)
     return true;
 }
 
+static bool no_memory(char *why, size_t cap)
+{
+    snprintf(why, cap, "no memory");
+    return false;
+}
+
+/* The line itself is kept for those who want to see it. */
+static bool keep_line(struct events *events, const char *line, size_t size, struct event *event)
+{
+    while (size > 0 && (line[size - 1] == '\n' || line[size - 1] == '\r'))
+        size--;
+    char *raw = events_keep(events, size + 1);
+    if (raw == NULL)
+        return false;
+    memcpy(raw, line, size);
+    event->raw = (struct drossel_text){ raw, size };
+    return true;
+}
+
 static bool read_line(struct events *events, const char *line, size_t size, char *why, size_t cap)
 {
-    if (!grow(events)) {
-        snprintf(why, cap, "no memory");
-        return false;
-    }
-    return event_read(events, &events->event[events->count], (struct drossel_text){ line, size }, why);
+    if (!grow(events))
+        return no_memory(why, cap);
+    struct event *event = &events->event[events->count];
+    return event_read(events, event, (struct drossel_text){ line, size }, why) &&
+           (keep_line(events, line, size, event) || no_memory(why, cap));
 }
 
 static bool is_blank(const char *line)
@@ -82,6 +101,8 @@ static bool read_stream(struct events *events, const char *name, FILE *in)
         if (is_blank(line) && strlen(line) == (size_t)size)
             continue;
         if (read_line(events, line, (size_t)size, why, sizeof why)) {
+            events->event[events->count].file = name;
+            events->event[events->count].line = number;
             events->count++;
         } else {
             events->unparsed++;
@@ -147,14 +168,6 @@ bool events_sort(struct events *events)
     return true;
 }
 
-void events_shift(struct events *events, uint64_t by_ns)
-{
-    for (size_t i = 0; i < events->count; i++) {
-        events->event[i].t_ns += by_ns;
-        events->event[i].settle_ns += by_ns;
-    }
-}
-
 size_t events_count(const struct events *events)
 {
     return events->count;
@@ -168,22 +181,4 @@ size_t events_unparsed(const struct events *events)
 const struct event *events_at(const struct events *events, size_t index)
 {
     return &events->event[events->order != NULL ? events->order[index].index : index];
-}
-
-void event_request(const struct event *event, enum drossel_door door, struct drossel_request *request)
-{
-    *request = (struct drossel_request){
-        .now_ns = event->t_ns,
-        .peer = event->peer,
-        .address = event->address,
-        .method = event->method,
-        .host = event->host,
-        .path = event->path,
-        .account = event->account,
-        .token = event->token,
-        .headers = event->headers,
-        .header_count = event->header_count,
-        .extra_cost = event->extra_cost,
-        .door = door,
-    };
 }

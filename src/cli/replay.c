@@ -1,5 +1,5 @@
 /*
- * drossel replay: what a policy would have done to recorded requests.  A table of its own, the events' own time.
+ * drossel replay: what a policy would have done to recorded requests.  A table of its own, the requests' own time.
  */
 #include "cli/cli.h"
 
@@ -7,215 +7,328 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "cli/course.h"
 #include "cli/door.h"
-#include "cli/events.h"
-#include "cli/tally.h"
-#include "cli/verdicts.h"
-#include "limiter.h"
+#include "cli/replay_compare.h"
+#include "cli/replay_input.h"
+#include "cli/replay_side.h"
 
 #define KEYS_LEAST (UINT64_C(1) << 16)
-#define KEYS_MOST (UINT64_C(1) << 23)
-#define SHIFT_MOST_NS (UINT64_C(1) << 61)
+#define KEYS_UNKNOWN (UINT64_C(1) << 22) /* where nothing can be done twice, and nobody knows how many will come */
+#define KEYS_EVENTS (UINT64_C(1) << 23)
+#define KEYS_MOST (UINT64_C(1) << 27)
 #define KEYS_SPARE UINT64_C(8) /* slots for each key that may come, so that hardly a neighbourhood is ever full */
+#define KEYS_GROW 16
+#define LOOK_EACH 4096 /* events between two looks at the table */
+#define TOP 10
+#define INTERRUPTED 130 /* as a shell tells of SIGINT: 128 and its number */
 
 struct replay_values {
-    const char *policy, *format, *decisions, *door;
+    const char *policy, *compare, *format, *map, *order, *decisions, *refused, *door, *top;
     bool json;
 };
 
 static const struct cli_option options[] = {
     { "policy", CLI_TEXT, offsetof(struct replay_values, policy), "FILE", "the policy to try" },
-    { "format", CLI_TEXT, offsetof(struct replay_values, format), "NAME", "of the files: events (default)" },
+    { "compare", CLI_TEXT, offsetof(struct replay_values, compare), "FILE",
+      "another one, to see who is hit by only one" },
+    { "format", CLI_TEXT, offsetof(struct replay_values, format), "NAME",
+      "of the files: a name, or a log_format; default: recognised" },
+    { "map", CLI_TEXT, offsetof(struct replay_values, map), "LIST", "names in a JSON log: time=ts,client=ip,..." },
+    { "order", CLI_TEXT, offsetof(struct replay_values, order), "ORDER",
+      "time (default), or file: as the lines stand" },
     { "decisions", CLI_TEXT, offsetof(struct replay_values, decisions), "FILE",
       "write one decision a line, - for standard output" },
-    { "json", CLI_FLAG, offsetof(struct replay_values, json), NULL, "print the summary as one JSON object" },
+    { "refused", CLI_TEXT, offsetof(struct replay_values, refused), "FILE",
+      "write the lines that are refused, or would be but for a dry run" },
+    { "json", CLI_FLAG, offsetof(struct replay_values, json), NULL, "print the report as one JSON object" },
+    { "top", CLI_TEXT, offsetof(struct replay_values, top), "N",
+      "keys of each limit in the JSON (default 10), or all" },
     { "door", CLI_TEXT, offsetof(struct replay_values, door), "NAME", "where requests arrive (default nginx)" },
     { NULL, CLI_FLAG, 0, NULL, NULL },
 };
 
 /* A replay under way. */
 struct replay {
-    const struct policy *policy;
-    struct events *events;
+    struct replay_side side[2];
+    int sides;
+    struct replay_input *input;
+    struct replay_compare compare;
+    struct progress progress;
     enum drossel_door door;
-    FILE *decisions;     /* NULL: not wanted */
-    struct tally *tally; /* NULL: not wanted */
+    enum logs_order order;
+    size_t top;
+    bool is_partial; /* it was interrupted */
 };
 
-static bool decide_all(struct replay *replay, struct table *table)
+enum pass { PASS_DONE, PASS_CROWDED, PASS_FAILED };
+
+/* ---- one pass over the input ---- */
+
+static bool is_crowded(const struct replay *replay)
 {
-    char error[1024] = "";
-    struct course course = { limiter_open(replay->policy, table, error, sizeof error), replay->events, replay->door,
-                             NULL, replay->tally };
-    if (course.limiter == NULL) {
-        cli_complain("%s", error);
-        return false;
+    for (int i = 0; i < replay->sides; i++)
+        if (side_lost(&replay->side[i]) > 0)
+            return true;
+    return false;
+}
+
+static bool take(struct replay *replay, const struct event *event)
+{
+    for (int i = 0; i < replay->sides; i++)
+        if (!course_take(&replay->side[i].course, event))
+            return false;
+    return true;
+}
+
+static bool end(struct replay *replay)
+{
+    for (int i = 0; i < replay->sides; i++)
+        if (!course_end(&replay->side[i].course))
+            return false;
+    return true;
+}
+
+/* Where a limit counts failures no event may be at 0. */
+static uint64_t shift_of(struct replay *replay)
+{
+    uint64_t shift_ns = 0;
+    if (replay_input_first(replay->input) != 0)
+        return 0;
+    for (int i = 0; i < replay->sides; i++) {
+        uint64_t other_ns = side_shift(&replay->side[i]);
+        shift_ns = other_ns > shift_ns ? other_ns : shift_ns;
     }
-    if (replay->decisions != NULL)
-        course.verdicts = verdicts_open(replay->decisions, replay->policy, events_count(replay->events));
-    bool good = (replay->decisions == NULL || course.verdicts != NULL) && course_run(&course);
-    if (!good)
-        cli_complain("no memory to decide all events");
-    if (course.verdicts != NULL)
-        verdicts_close(course.verdicts);
-    limiter_close(course.limiter);
-    return good;
+    return shift_ns;
+}
+
+static enum pass go(struct replay *replay, bool may_grow)
+{
+    const struct event *event;
+    uint64_t shift_ns = shift_of(replay);
+    for (uint64_t count = 1; (event = replay_input_next(replay->input, shift_ns)) != NULL; count++) {
+        if (!take(replay, event)) {
+            cli_complain("no memory to decide all requests");
+            return PASS_FAILED;
+        }
+        if (may_grow && count % LOOK_EACH == 0 && is_crowded(replay))
+            return PASS_CROWDED;
+    }
+    if (!end(replay)) {
+        cli_complain("no memory to decide all requests");
+        return PASS_FAILED;
+    }
+    return may_grow && !progress_interrupted() && is_crowded(replay) ? PASS_CROWDED : PASS_DONE;
+}
+
+static bool begin(struct replay *replay, uint64_t keys)
+{
+    for (int i = 0; i < replay->sides; i++)
+        if (!side_begin(&replay->side[i], keys, replay->door, replay_input_names(replay->input)))
+            return false;
+    if (replay->sides == 2)
+        compare_begin(&replay->compare, &replay->side[0], &replay->side[1]);
+    return true;
+}
+
+/* ---- as large a table as it takes ---- */
+
+static bool can_rewind(FILE *out)
+{
+    struct stat about;
+    return out == NULL || (fstat(fileno(out), &about) == 0 && S_ISREG(about.st_mode));
+}
+
+static bool wipe(FILE *out)
+{
+    return out == NULL || (fflush(out) == 0 && ftruncate(fileno(out), 0) == 0 && fseek(out, 0, SEEK_SET) == 0);
 }
 
 /* Each event may make a key for each rate; where failures are counted one for its open outcomes as well, and a ticket. */
-static uint64_t keys_wanted(const struct replay *replay)
+static uint64_t keys_of(const struct replay *replay, bool may_grow)
 {
-    uint64_t rates = replay->policy->rate_count > 0 ? replay->policy->rate_count : 1;
-    uint64_t each = (replay->policy->has_failures ? 2 * rates + 1 : rates) * KEYS_SPARE;
-    uint64_t events = events_count(replay->events);
-    uint64_t keys = events > KEYS_MOST / each ? KEYS_MOST : events * each;
-    return keys < KEYS_LEAST ? KEYS_LEAST : keys;
-}
-
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b != 0) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
+    uint64_t events = replay_input_most(replay->input), most = 1;
+    for (int i = 0; i < replay->sides; i++) {
+        const struct policy *policy = replay->side[i].policy;
+        uint64_t rates = policy->rate_count > 0 ? policy->rate_count : 1;
+        uint64_t each = (policy->has_failures ? 2 * rates + 1 : rates) * KEYS_SPARE;
+        most = each > most ? each : most;
     }
-    return a;
+    uint64_t enough = events > KEYS_EVENTS / most ? KEYS_EVENTS : events * most;
+    if (events == UINT64_MAX)
+        enough = may_grow ? KEYS_LEAST : KEYS_UNKNOWN;
+    return enough < KEYS_LEAST ? KEYS_LEAST : enough;
 }
 
-/* A time that changes no window when all events are put off by it: all windows on the clock begin in it as at 0.  If there
- * is none to be had, the least. */
-static uint64_t whole_windows(const struct policy *policy)
+/* A key that had to make room for another may have been let off: then all begins anew with a larger table, which is soon known
+ * and costs little, and keeps a log of few keys within the processor's cache. */
+static bool start_over(struct replay *replay)
 {
-    uint64_t whole_ns = 1000000000;
-    for (uint32_t i = 0; i < policy->rate_count; i++) {
-        const struct engine_spec *spec = &policy->rates[i].engine.spec;
-        if (spec->algorithm != ENGINE_FIXED || (spec->flags & ENGINE_FROM_FIRST) != 0)
-            continue;
-        uint64_t times = spec->period_ns / common_divisor(whole_ns, spec->period_ns);
-        if (times > SHIFT_MOST_NS / whole_ns)
-            return 1;
-        whole_ns *= times;
-    }
-    return whole_ns;
+    struct replay_side *side = &replay->side[0];
+    for (int i = 0; i < replay->sides; i++)
+        side_drop(&replay->side[i]);
+    if (wipe(side->decisions) && wipe(side->refused))
+        return replay_input_rewind(replay->input);
+    cli_complain("a file of decisions or of refused lines cannot be written anew: %s", strerror(errno));
+    return false;
 }
 
-/* Whoever is held is asked again with the time when he came, and 0 is none. */
-static bool sort_events(struct replay *replay)
+static void warn_of_lost(const struct replay *replay)
 {
-    if (!events_sort(replay->events))
-        return false;
-    if (!replay->policy->has_failures || events_count(replay->events) == 0 || events_at(replay->events, 0)->t_ns > 0)
-        return true;
-    events_shift(replay->events, whole_windows(replay->policy));
-    return true;
-}
-
-static void warn_of_evictions(const struct table *table)
-{
-    struct table_counts counts;
-    table_counts(table, &counts);
-    uint64_t lost = counts.evicted_live + counts.evicted_full + counts.evicted_blocked;
+    uint64_t lost = side_lost(&replay->side[0]);
     if (lost > 0)
         cli_complain("%llu keys had to make room for others: so many keys at once are more than a replay holds; "
-                     "split the events by client for an exact answer",
+                     "split the log by client for an exact answer",
                      (unsigned long long)lost);
 }
 
-static bool run_events(struct replay *replay)
+static bool run_all(struct replay *replay)
 {
-    char error[1024] = "";
-    struct table_options private = {
-        .keys = keys_wanted(replay), .no_stats = true, .group = (gid_t)-1, .owner = (uid_t)-1
-    };
-    struct table *table = sort_events(replay) ? table_open(&private, error, sizeof error) : NULL;
-    if (table == NULL) {
-        cli_complain("%s", *error != '\0' ? error : "no memory for so many events");
-        return false;
+    bool may_grow = replay_input_can_rewind(replay->input) && can_rewind(replay->side[0].decisions) &&
+                    can_rewind(replay->side[0].refused);
+    uint64_t keys = keys_of(replay, may_grow);
+    enum pass pass = PASS_FAILED;
+    while (begin(replay, keys)) {
+        pass = go(replay, may_grow && keys < KEYS_MOST);
+        if (pass != PASS_CROWDED || !start_over(replay))
+            break;
+        keys *= KEYS_GROW;
     }
-    bool good = decide_all(replay, table);
-    warn_of_evictions(table);
-    table_close(table);
+    progress_end(&replay->progress);
+    replay->is_partial = progress_interrupted();
+    if (pass == PASS_DONE)
+        warn_of_lost(replay);
+    return pass == PASS_DONE;
+}
+
+/* ---- the report ---- */
+
+static json_t *report_json(const struct replay *replay, const struct tally_input *told)
+{
+    json_t *object = tally_json(replay->side[0].course.tally, told);
+    if (object != NULL && replay->sides == 2)
+        json_object_set_new(object, "compare", compare_json(&replay->compare, told));
+    return object;
+}
+
+static bool report(struct replay *replay, bool as_json)
+{
+    struct tally_input told = { .top = replay->top, .is_partial = replay->is_partial };
+    replay_input_tell(replay->input, &told);
+    for (int i = 0; i < replay->sides; i++)
+        tally_conclude(replay->side[i].course.tally, &told);
+    if (!as_json) {
+        tally_print(replay->side[0].course.tally, &told, stdout);
+        if (replay->sides == 2)
+            compare_print(&replay->compare, stdout);
+        return true;
+    }
+    json_t *object = report_json(replay, &told);
+    bool good = object != NULL && json_dumpf(object, stdout, JSON_INDENT(2)) == 0;
+    json_decref(object);
+    fputc('\n', stdout);
+    if (!good)
+        cli_complain("the report could not be written");
     return good;
 }
 
-static bool read_all(struct replay *replay, char **path, int count)
-{
-    replay->events = events_open();
-    for (int i = 0; i < count && replay->events != NULL; i++)
-        if (!events_read(replay->events, path[i]))
-            return false;
-    return replay->events != NULL;
-}
+/* ---- from the command line ---- */
 
-static bool print_summary(const struct replay *replay, bool as_json)
-{
-    size_t unparsed = events_unparsed(replay->events);
-    tally_conclude(replay->tally);
-    if (!as_json) {
-        tally_print(replay->tally, unparsed, stdout);
-        return true;
-    }
-    json_t *object = tally_json(replay->tally, unparsed);
-    if (object == NULL || json_dumpf(object, stdout, JSON_INDENT(2)) != 0) {
-        cli_complain("the summary could not be written");
-        return false;
-    }
-    putchar('\n');
-    json_decref(object);
-    return true;
-}
-
-static bool replay_all(struct replay *replay, const struct replay_values *values, char **path, int count)
-{
-    if (!read_all(replay, path, count) || !run_events(replay))
-        return false;
-    if (replay->tally != NULL && !print_summary(replay, values->json))
-        return false;
-    if (replay->decisions != NULL && (fflush(replay->decisions) != 0 || ferror(replay->decisions))) {
-        cli_complain("%s: the decisions could not be written: %s", values->decisions, strerror(errno));
-        return false;
-    }
-    return events_unparsed(replay->events) == 0;
-}
-
-static bool open_decisions(struct replay *replay, const char *path)
+static bool open_out(FILE **out, const char *path)
 {
     if (path == NULL)
         return true;
-    replay->decisions = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-    if (replay->decisions == NULL)
+    *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    if (*out == NULL)
         cli_complain("%s: %s", path, strerror(errno));
-    return replay->decisions != NULL;
+    return *out != NULL;
 }
 
-static int with_policy(struct replay *replay, const struct replay_values *values, char **path, int count)
+static bool close_out(FILE *out, const char *path)
 {
-    char *mistakes = NULL, *warnings = NULL;
-    bool good = false;
-    struct policy *policy = policy_open(values->policy, &mistakes, &warnings);
-    replay->policy = policy;
-    if (policy == NULL)
-        cli_print_lines(stderr, mistakes != NULL ? mistakes : "the policy cannot be opened");
-    else if (open_decisions(replay, values->decisions)) {
-        bool summary = values->json || values->decisions == NULL;
-        replay->tally = summary ? tally_open(policy) : NULL;
-        if (replay->tally != NULL)
-            tally_warn(replay->tally, warnings);
-        good = (!summary || replay->tally != NULL) && replay_all(replay, values, path, count);
+    if (out == NULL)
+        return true;
+    bool good = fflush(out) == 0 && ferror(out) == 0;
+    if (out != stdout)
+        good &= fclose(out) == 0;
+    if (!good)
+        cli_complain("%s: it could not be written: %s", path, strerror(errno));
+    return good;
+}
+
+static bool open_sides(struct replay *replay, const struct replay_values *values)
+{
+    bool is_told = values->json || values->decisions == NULL || values->compare != NULL || values->refused != NULL;
+    const char *path[2] = { values->policy, values->compare };
+    replay->sides = values->compare != NULL ? 2 : 1;
+    bool good = true;
+    for (int i = 0; i < replay->sides; i++) {
+        replay->side[i].has_tally = is_told;
+        good &= side_open(&replay->side[i], path[i]);
     }
-    if (replay->tally != NULL)
-        tally_close(replay->tally);
-    if (replay->events != NULL)
-        events_close(replay->events);
-    if (replay->decisions != NULL && replay->decisions != stdout)
-        fclose(replay->decisions);
-    if (policy != NULL)
-        policy_close(policy);
-    free(mistakes);
-    free(warnings);
+    return good && open_out(&replay->side[0].decisions, values->decisions) &&
+           open_out(&replay->side[0].refused, values->refused);
+}
+
+static int replay_files(struct replay *replay, const struct replay_values *values, char **path, int count)
+{
+    struct replay_input_options input = {
+        .format = values->format, .map = values->map, .order = replay->order, .progress = &replay->progress
+    };
+    bool is_told = values->json || values->compare != NULL || (values->decisions == NULL && values->refused == NULL);
+    progress_begin(&replay->progress);
+    replay->input = replay_input_open(path, count, &input);
+    if (replay->input == NULL || !run_all(replay))
+        return CLI_FAILED;
+    bool good = (!is_told || report(replay, values->json));
+    good &= replay_input_is_whole(replay->input);
+    if (replay->is_partial)
+        return INTERRUPTED;
     return good ? CLI_DONE : CLI_FAILED;
+}
+
+static int run_with(struct replay *replay, const struct replay_values *values, char **path, int count)
+{
+    int code = open_sides(replay, values) ? replay_files(replay, values, path, count) : CLI_FAILED;
+    if (!close_out(replay->side[0].decisions, values->decisions) ||
+        !close_out(replay->side[0].refused, values->refused))
+        code = CLI_FAILED;
+    compare_release(&replay->compare);
+    for (int i = 0; i < 2; i++)
+        side_close(&replay->side[i]);
+    if (replay->input != NULL)
+        replay_input_close(replay->input);
+    return code;
+}
+
+static bool parse_order(const char *text, enum logs_order *order)
+{
+    *order = text != NULL && strcmp(text, "file") == 0 ? LOGS_AS_FILED : LOGS_BY_TIME;
+    return text == NULL || *order == LOGS_AS_FILED || strcmp(text, "time") == 0;
+}
+
+static bool parse_top(const char *text, size_t *top)
+{
+    char *rest;
+    *top = TOP;
+    if (text == NULL)
+        return true;
+    if (strcmp(text, "all") == 0) {
+        *top = SIZE_MAX;
+        return true;
+    }
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    *top = (size_t)strtoull(text, &rest, 10);
+    return errno == 0 && *rest == '\0';
+}
+
+static bool is_stdout(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
 }
 
 static int run_replay(int argc, char **argv)
@@ -228,15 +341,19 @@ static int run_replay(int argc, char **argv)
         return code;
     if (values.policy == NULL)
         return cli_misuse(&cli_replay, "--policy FILE is missing");
-    if (values.format != NULL && strcmp(values.format, "events") != 0)
-        return cli_misuse(&cli_replay, "there is no format %s; only `events` is there now", values.format);
-    if (values.json && values.decisions != NULL && strcmp(values.decisions, "-") == 0)
+    if (values.json && is_stdout(values.decisions))
         return cli_misuse(&cli_replay, "--json and --decisions - both want standard output; give --decisions a file");
+    if (is_stdout(values.refused) && (values.json || is_stdout(values.decisions)))
+        return cli_misuse(&cli_replay, "--refused - and another both want standard output; give --refused a file");
+    if (!parse_order(values.order, &replay.order))
+        return cli_misuse(&cli_replay, "there is no order %s; there are time and file", values.order);
+    if (!parse_top(values.top, &replay.top))
+        return cli_misuse(&cli_replay, "--top %s is no number; write one, or all", values.top);
     if (!door_parse(values.door, &replay.door))
         return cli_misuse(&cli_replay, "there is no door %s; there are %s", values.door, door_names());
-    return with_policy(&replay, &values, operand, count);
+    return run_with(&replay, &values, operand, count);
 }
 
-const struct cli_command cli_replay = { "replay",  "EVENTS...", "what a policy would have done to recorded requests",
-                                        options,   1,           -1,
+const struct cli_command cli_replay = { "replay",  "LOG...", "what a policy would have done to recorded requests",
+                                        options,   1,        -1,
                                         run_replay };

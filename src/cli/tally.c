@@ -1,185 +1,281 @@
 /*
- * What a replay came to.
+ * What a replay came to: counting, on the way of each request.
  */
-#include "cli/tally.h"
+#include "cli/tally_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/census.h"
-#include "cli/seconds.h"
+#include "subject.h"
 
-#define TOP 10
-#define LONE_LEAST 20 /* so many requests of one address, before it is suspicious */
-#define WARNING_BYTES 512
+#define UNMATCHED_ALL 1000  /* of so many requests it is asked why a limit does not match ... */
+#define UNMATCHED_EACH 1024 /* ... and of every such one after them */
 
-struct tally_limit {
-    struct census keys, clients;
-    uint64_t requests, refused, held, delayed, challenged, marked, blocked, clients_refused;
-    uint64_t peak;
-    /* of the event under way: */
-    struct census_entry *key; /* NULL: the limit does not apply */
-    bool violated, waits, delays, in_block;
-};
-
-struct tally {
-    const struct policy *policy;
-    struct tally_limit *limit;
-    struct census clients, forwarded;
-    json_t *warnings;
-    char *first, *last;            /* as JSON */
-    struct drossel_address client; /* the last one */
-    uint64_t requests, held, exempt, banned;
-};
-
-struct tally *tally_open(const struct policy *policy)
+struct tally *tally_open(const struct policy *policy, const struct names *names)
 {
     struct tally *tally = calloc(1, sizeof *tally);
     if (tally == NULL)
         return NULL;
     tally->policy = policy;
+    tally->watch = (struct watch){ .policy = policy, .names = names };
     tally->limit = calloc(policy->limit_count + 1, sizeof *tally->limit);
+    tally->touch = calloc(policy->limit_count + 1, sizeof *tally->touch);
     tally->warnings = json_array();
-    if (tally->limit == NULL || tally->warnings == NULL) {
+    if (!timeline_init(&tally->timeline, 1 + policy->limit_count) || tally->limit == NULL || tally->touch == NULL ||
+        tally->warnings == NULL) {
         tally_close(tally);
         return NULL;
+    }
+    for (uint32_t i = 0; i < policy->limit_count; i++) {
+        struct tally_limit *limit = &tally->limit[i];
+        limit->keys.entry_size = sizeof(struct tally_key);
+        limit->keys.is_hashed = true;
+        limit->by_address = subject_is_address(policy, policy->limits[i].subject);
     }
     return tally;
 }
 
+static void release_limit(struct tally_limit *limit)
+{
+    census_release(&limit->keys);
+    census_release(&limit->clients);
+    for (size_t i = 0; i < limit->example_count; i++) {
+        free(limit->example[i].text);
+        free(limit->example[i].request);
+    }
+}
+
 void tally_close(struct tally *tally)
 {
-    for (uint32_t i = 0; tally->limit != NULL && i < tally->policy->limit_count; i++) {
-        census_release(&tally->limit[i].keys);
-        census_release(&tally->limit[i].clients);
-    }
-    census_release(&tally->clients);
-    census_release(&tally->forwarded);
+    for (uint32_t i = 0; tally->limit != NULL && i < tally->policy->limit_count; i++)
+        release_limit(&tally->limit[i]);
+    watch_release(&tally->watch);
+    timeline_release(&tally->timeline);
     json_decref(tally->warnings);
     free(tally->limit);
-    free(tally->first);
-    free(tally->last);
+    free(tally->touch);
     free(tally);
 }
 
-static bool before_limit(struct tally *tally, struct limiter *limiter, const struct drossel_request *request,
-                         uint32_t index)
+void tally_attach(struct tally *tally, struct limiter *limiter)
 {
-    struct tally_limit *limit = &tally->limit[index];
-    struct limiter_explained said = { 0 };
-    limiter_explain(limiter, request, index, &said);
-    limit->key = NULL;
-    limit->violated = limit->waits = limit->delays = limit->in_block = false;
-    if (said.why != LIMITER_APPLIES)
-        return true;
-    limit->key = census_find(&limit->keys, said.key_hash, sizeof said.key_hash, said.key);
-    for (uint32_t i = 0; i < said.rate_count; i++) {
-        limit->violated |= !said.verdict[i].allowed && !said.waits[i];
-        limit->waits |= said.waits[i];
-        limit->in_block |= said.verdict[i].blocked;
-        limit->delays |= said.verdict[i].allowed && said.verdict[i].delay_ns > 0;
-    }
-    return limit->key != NULL;
+    tally->limiter = limiter;
 }
 
-bool tally_before(struct tally *tally, struct limiter *limiter, const struct drossel_request *request)
+void tally_refused_to(struct tally *tally, FILE *out)
 {
-    for (uint32_t i = 0; i < tally->policy->limit_count; i++)
-        if (!before_limit(tally, limiter, request, i))
-            return false;
+    tally->refused_to = out;
+}
+
+const char *tally_time(const struct tally_time *time, char out[EVENT_TIME_TEXT])
+{
+    if (!time->is_set)
+        return "null";
+    return time->text[0] != '\0' ? time->text : event_time(&(struct event){ .told_ns = time->told_ns }, out);
+}
+
+/* ---- names of keys ---- */
+
+/* A stand-in address within a readable key, whose parts are separated by blanks, becomes the name that it stands for. */
+static void show_name(const struct tally *tally, const struct drossel_address *client, char label[TALLY_LABEL])
+{
+    const char *name = names_text(tally->watch.names, client);
+    char address[DROSSEL_ADDRESS_TEXT], whole[TALLY_LABEL];
+    if (name == NULL)
+        return;
+    size_t size = drossel_address_format(client, address);
+    char *at = strstr(label, address);
+    if (at == NULL)
+        return;
+    snprintf(whole, sizeof whole, "%.*s%s%s", (int)(at - label), label, name, at + size);
+    memcpy(label, whole, sizeof whole);
+}
+
+/* Keys by address are named when they are shown, all others at once, while their request is at hand. */
+static bool name_key(struct tally *tally, const struct drossel_request *request, uint32_t index, struct tally_key *key,
+                     const struct drossel_address *client)
+{
+    struct limiter_explained said;
+    char label[TALLY_LABEL];
+    limiter_explain(tally->limiter, request, index, &said);
+    snprintf(label, sizeof label, "%s", said.key);
+    show_name(tally, client, label);
+    key->of.label = strdup(label);
+    return key->of.label != NULL;
+}
+
+const char *tally_label(const struct tally *tally, const struct tally_key *key, char out[TALLY_LABEL])
+{
+    if (key->of.label != NULL)
+        return key->of.label;
+    out[0] = '\0';
+    if (key->client != NULL)
+        watch_name(&tally->watch, &key->client->address, out, TALLY_LABEL);
+    return out;
+}
+
+/* ---- one event ---- */
+
+bool tally_look_at(struct tally *tally, const struct event *event, const struct limiter_told *told)
+{
+    const struct policy *policy = tally->policy;
+    struct tally_touch *touch = NULL;
+    tally->touch_count = 0;
+    tally->looked_at = event;
+    for (uint32_t i = 0; i < told->count; i++) {
+        const struct limiter_charge *charge = &told->charge[i];
+        uint32_t index = policy->rates[charge->rate].limit;
+        if (touch == NULL || touch->limit != index) {
+            touch = &tally->touch[tally->touch_count++];
+            *touch = (struct tally_touch){ .limit = index };
+            touch->key = (struct tally_key *)(void *)census_find(&tally->limit[index].keys, &charge->key,
+                                                                 sizeof charge->key, NULL);
+            if (touch->key == NULL)
+                return false;
+        }
+        if (!told->is_judged)
+            continue;
+        const struct engine_verdict *verdict = &charge->verdict;
+        touch->waits |= charge->waits;
+        touch->in_block |= verdict->blocked && !verdict->started_block;
+        touch->delays |= verdict->allowed && verdict->delay_ns > 0;
+        if (verdict->allowed || charge->waits)
+            continue;
+        touch->violated = true;
+        if (verdict->wait_ns > touch->wait_ns)
+            touch->wait_ns = verdict->wait_ns;
+    }
     return true;
+}
+
+struct watch_client *tally_client(struct tally *tally, const struct drossel_decision *decision)
+{
+    for (uint32_t i = 0; i < tally->touch_count; i++)
+        if (tally->touch[i].key->client != NULL)
+            return tally->touch[i].key->client;
+    struct drossel_address counted = client_key(&decision->client, tally->policy->ipv6_prefix);
+    struct watch_client *client = watch_client(&tally->watch, &counted);
+    for (uint32_t i = 0; i < tally->touch_count && client != NULL; i++)
+        if (tally->limit[tally->touch[i].limit].by_address)
+            tally->touch[i].key->client = client;
+    return client;
+}
+
+struct census_entry *tally_client_of(struct tally_limit *limit, const struct tally_touch *touch,
+                                     const struct watch_client *client)
+{
+    return limit->by_address ? &touch->key->of : census_find(&limit->clients, &client, sizeof client, NULL);
+}
+
+static bool no_header(void *context, struct drossel_text name, struct drossel_text *value)
+{
+    (void)context, (void)name, (void)value;
+    return false;
+}
+
+/* By its status: where the policy asks a header of the answer, a log does not tell. */
+static bool is_failure(const struct policy *policy, const struct event *event)
+{
+    return event->status != 0 && limiter_outcome(policy, event->status, no_header, NULL) == DROSSEL_FAILURE;
 }
 
 /* One request that a limit has to judge. */
-static bool arrive_at(struct tally_limit *limit, const struct drossel_address *client, uint64_t t_ns,
-                      uint64_t period_ns)
+static bool arrive_at(struct tally *tally, const struct tally_touch *touch, const struct event *event,
+                      const struct watch_client *client)
 {
-    if (census_find(&limit->clients, client, sizeof *client, "") == NULL || !census_arrive(limit->key, t_ns, period_ns))
+    struct tally_limit *limit = &tally->limit[touch->limit];
+    const struct policy_limit *policy = &tally->policy->limits[touch->limit];
+    uint64_t period_ns = tally->policy->rates[policy->first_rate].engine.spec.period_ns;
+    if (!census_arrive(&touch->key->of, event->t_ns, period_ns) || tally_client_of(limit, touch, client) == NULL)
         return false;
     limit->requests++;
-    if (limit->key->peak > limit->peak)
-        limit->peak = limit->key->peak;
+    if (touch->key->of.peak > limit->peak)
+        limit->peak = touch->key->of.peak;
+    if (policy->failures)
+        limit->failures += is_failure(tally->policy, event);
     return true;
 }
 
-/* One request that a limit has judged. */
-static bool decide_by(struct tally_limit *limit, const struct policy_limit *policy,
-                      const struct drossel_address *client)
+/* Why do limits that have never matched not match this one either? */
+static void ask_unmatched(struct tally *tally, const struct drossel_request *request)
 {
-    struct census_entry *who = census_find(&limit->clients, client, sizeof *client, "");
-    if (who == NULL)
-        return false;
-    limit->blocked += limit->in_block;
-    limit->delayed += limit->delays;
-    if (!limit->violated)
-        return true;
-    if (policy->action == POLICY_CHALLENGE) {
-        limit->challenged++;
-    } else if (policy->action == POLICY_MARK) {
-        limit->marked++;
-    } else {
-        limit->refused++;
-        limit->key->refused++;
-        limit->clients_refused += who->refused++ == 0;
-    }
-    return true;
-}
-
-static bool keep(char **place, const char *text)
-{
-    free(*place);
-    *place = strdup(text);
-    return *place != NULL;
-}
-
-/* Remembers what the forwarding header says, for the warning about a proxy that nobody trusts. */
-static bool note_forwarded(struct tally *tally, const struct event *event)
-{
-    if (tally->forwarded.count > 1)
-        return true;
-    for (uint32_t i = 0; i < event->header_count; i++) {
-        struct drossel_text name = event->headers[i].name, value = event->headers[i].value;
-        if (name.size == 15 && strncasecmp(name.data, "x-forwarded-for", 15) == 0 &&
-            census_find(&tally->forwarded, value.data, value.size, "") == NULL)
-            return false;
-    }
-    return true;
-}
-
-bool tally_arrived(struct tally *tally, const struct event *event, const struct drossel_decision *decision)
-{
-    struct drossel_address client = client_key(&decision->client, tally->policy->ipv6_prefix);
-    bool is_held = decision->verdict == DROSSEL_HOLD;
-    tally->requests++;
-    tally->held += is_held;
-    tally->client = decision->client;
-    if (census_find(&tally->clients, &client, sizeof client, "") == NULL || !note_forwarded(tally, event) ||
-        (tally->first == NULL && !keep(&tally->first, event->t_text)) || !keep(&tally->last, event->t_text))
-        return false;
-    for (uint32_t i = 0; i < tally->policy->limit_count && !decision->exempt; i++) {
-        struct tally_limit *limit = &tally->limit[i];
-        if (limit->key == NULL)
+    struct limiter_explained said;
+    if (tally->requests > UNMATCHED_ALL && tally->requests % UNMATCHED_EACH != 0)
+        return;
+    for (uint32_t i = 0; i < tally->policy->limit_count; i++) {
+        struct tally_unmatched *unmatched = &tally->limit[i].unmatched;
+        if (tally->limit[i].requests > 0)
             continue;
-        const struct policy_limit *policy = &tally->policy->limits[i];
-        uint64_t period_ns = tally->policy->rates[policy->first_rate].engine.spec.period_ns;
-        if (!arrive_at(limit, &client, event->t_ns, period_ns))
+        limiter_explain(tally->limiter, request, i, &said);
+        unmatched->asked++;
+        unmatched->no_class += said.why == LIMITER_NO_CLASS;
+        unmatched->other_door += said.why == LIMITER_OTHER_DOOR;
+        unmatched->unlimited += said.why == LIMITER_UNLIMITED;
+        unmatched->key_missing += said.why == LIMITER_KEY_MISSING;
+        if (said.why == LIMITER_KEY_MISSING)
+            unmatched->missing = said.missing;
+    }
+}
+
+void tally_set_time(struct tally_time *time, const struct event *event)
+{
+    time->is_set = true;
+    time->told_ns = event->told_ns;
+    time->text[0] = '\0';
+    if (event->t_text != NULL)
+        snprintf(time->text, sizeof time->text, "%s", event->t_text);
+}
+
+static void note_time(struct tally *tally, const struct event *event)
+{
+    if (!tally->first.is_set)
+        tally_set_time(&tally->first, event);
+    tally_set_time(&tally->last, event);
+    timeline_move(&tally->timeline, event->told_ns);
+    timeline_count(&tally->timeline, 0);
+}
+
+static bool arrive_at_limits(struct tally *tally, const struct event *event, const struct drossel_request *request,
+                             const struct drossel_decision *decision, struct watch_client *client)
+{
+    bool is_held = decision->verdict == DROSSEL_HOLD;
+    for (uint32_t i = 0; i < tally->touch_count; i++) {
+        struct tally_touch *touch = &tally->touch[i];
+        const struct policy_limit *policy = &tally->policy->limits[touch->limit];
+        struct tally_limit *limit = &tally->limit[touch->limit];
+        if (!limit->by_address && touch->key->of.label == NULL &&
+            !name_key(tally, request, touch->limit, touch->key, &decision->client))
             return false;
-        limit->held += is_held && limit->waits && !policy->dry_run && policy->action <= POLICY_DROP;
+        if (!arrive_at(tally, touch, event, client))
+            return false;
+        limit->held += is_held && touch->waits && !policy->dry_run && policy->action <= POLICY_DROP;
     }
     return true;
 }
 
-bool tally_decided(struct tally *tally, const struct drossel_decision *decision)
+static bool counts_failures(const struct tally *tally)
 {
-    struct drossel_address client = client_key(&decision->client, tally->policy->ipv6_prefix);
-    tally->exempt += decision->exempt;
-    tally->banned += decision->banned;
-    if (decision->exempt || decision->banned || decision->untrusted) /* the limits were not asked */
-        return true;
-    for (uint32_t i = 0; i < tally->policy->limit_count; i++)
-        if (tally->limit[i].key != NULL && !decide_by(&tally->limit[i], &tally->policy->limits[i], &client))
-            return false;
-    return true;
+    for (uint32_t i = 0; i < tally->touch_count; i++)
+        if (tally->policy->limits[tally->touch[i].limit].failures)
+            return true;
+    return false;
+}
+
+bool tally_arrived(struct tally *tally, const struct event *event, const struct drossel_request *request,
+                   const struct drossel_decision *decision, const struct limiter_told *told)
+{
+    tally->requests++;
+    tally->held += decision->verdict == DROSSEL_HOLD;
+    note_time(tally, event);
+    if (!tally_look_at(tally, event, told))
+        return false;
+    struct watch_client *client = tally_client(tally, decision);
+    bool is_login = tally->policy->has_failures && counts_failures(tally);
+    if (client == NULL || !watch_arrived(&tally->watch, event, client, &decision->client, is_login))
+        return false;
+    if (tally->touch_count < tally->policy->limit_count)
+        ask_unmatched(tally, request);
+    return decision->exempt || arrive_at_limits(tally, event, request, decision, client);
 }
 
 void tally_warn(struct tally *tally, const char *text)
@@ -190,93 +286,4 @@ void tally_warn(struct tally *tally, const char *text)
             json_array_append_new(tally->warnings, json_stringn(text, size));
         text += size + (text[size] == '\n');
     }
-}
-
-void tally_conclude(struct tally *tally)
-{
-    char client[DROSSEL_ADDRESS_TEXT], text[WARNING_BYTES];
-    if (tally->requests < LONE_LEAST || tally->clients.count != 1 || tally->forwarded.count < 2 ||
-        !client_is_private(&tally->client))
-        return;
-    drossel_address_format(&tally->client, client);
-    snprintf(text, sizeof text,
-             "warning: all %llu requests seem to come from %s while their X-Forwarded-For differs: everybody shares "
-             "one key; set "
-             "`client: { trusted: [%s], address_from: X-Forwarded-For }` if that is your proxy",
-             (unsigned long long)tally->requests, client, client);
-    tally_warn(tally, text);
-}
-
-static json_t *top_json(const struct census *keys)
-{
-    const struct census_entry *top[TOP];
-    json_t *list = json_array();
-    size_t count = census_top(keys, top, TOP);
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I}", "key", top[i]->label, "requests",
-                                              (json_int_t)top[i]->requests, "refused", (json_int_t)top[i]->refused,
-                                              "peak", (json_int_t)top[i]->peak));
-    return list;
-}
-
-static json_t *limit_json(const struct tally_limit *limit, const struct policy_limit *policy)
-{
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "requests",
-                     (json_int_t)limit->requests, "clients", (json_int_t)limit->clients.count, "refused",
-                     (json_int_t)limit->refused, "clients_refused", (json_int_t)limit->clients_refused, "held",
-                     (json_int_t)limit->held, "delayed", (json_int_t)limit->delayed, "challenged",
-                     (json_int_t)limit->challenged, "marked", (json_int_t)limit->marked, "blocked",
-                     (json_int_t)limit->blocked, "peak", (json_int_t)limit->peak, "dry_run", policy->dry_run, "top",
-                     top_json(&limit->keys));
-}
-
-static json_t *time_json(const char *text)
-{
-    return text != NULL ? json_loads(text, JSON_DECODE_ANY, NULL) : json_null();
-}
-
-json_t *tally_json(const struct tally *tally, size_t unparsed)
-{
-    json_t *limits = json_object();
-    for (uint32_t i = 0; i < tally->policy->limit_count; i++)
-        json_object_set_new(limits, tally->policy->limits[i].name,
-                            limit_json(&tally->limit[i], &tally->policy->limits[i]));
-    return json_pack("{s:I, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:O, s:o}", "requests", (json_int_t)tally->requests,
-                     "unparsed", (json_int_t)unparsed, "first", time_json(tally->first), "last", time_json(tally->last),
-                     "clients", (json_int_t)tally->clients.count, "held", (json_int_t)tally->held, "exempt",
-                     (json_int_t)tally->exempt, "banned", (json_int_t)tally->banned, "warnings", tally->warnings,
-                     "limits", limits);
-}
-
-static void print_limit(const struct tally_limit *limit, const struct policy_limit *policy, FILE *out)
-{
-    const struct census_entry *top[3];
-    fprintf(out, "%-24s %9llu %8zu %8llu %8llu %6llu %8llu %10llu %8llu %6llu%s\n", policy->name,
-            (unsigned long long)limit->requests, limit->clients.count, (unsigned long long)limit->refused,
-            (unsigned long long)limit->clients_refused, (unsigned long long)limit->held,
-            (unsigned long long)limit->delayed, (unsigned long long)limit->challenged,
-            (unsigned long long)limit->blocked, (unsigned long long)limit->peak, policy->dry_run ? "  dry run" : "");
-    size_t count = census_top(&limit->keys, top, 3);
-    for (size_t i = 0; i < count && top[i]->refused > 0; i++)
-        fprintf(out, "  %-22s %9llu %8s %8llu %8s %6s %8s %10s %8s %6llu\n", top[i]->label,
-                (unsigned long long)top[i]->requests, "", (unsigned long long)top[i]->refused, "", "", "", "", "",
-                (unsigned long long)top[i]->peak);
-}
-
-void tally_print(const struct tally *tally, size_t unparsed, FILE *out)
-{
-    size_t index;
-    json_t *warning;
-    json_array_foreach(tally->warnings, index, warning) fprintf(out, "%s\n", json_string_value(warning));
-    fprintf(out, "%llu requests of %zu clients", (unsigned long long)tally->requests, tally->clients.count);
-    if (tally->first != NULL)
-        fprintf(out, " from %s to %s", tally->first, tally->last);
-    fprintf(out, "; %zu unparsed, %llu held, %llu exempt, %llu refused by a ban\n", unparsed,
-            (unsigned long long)tally->held, (unsigned long long)tally->exempt, (unsigned long long)tally->banned);
-    if (tally->policy->limit_count == 0)
-        return;
-    fprintf(out, "\n%-24s %9s %8s %8s %8s %6s %8s %10s %8s %6s\n", "limit", "requests", "clients", "refused", "clients",
-            "held", "delayed", "challenged", "blocked", "peak");
-    for (uint32_t i = 0; i < tally->policy->limit_count; i++)
-        print_limit(&tally->limit[i], &tally->policy->limits[i], out);
 }

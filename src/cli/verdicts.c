@@ -11,33 +11,58 @@
 #define FOUND 302     /* RFC 9110 section 15.4.3: a challenge that is answered with an address */
 #define SEE_OTHER 303 /* section 15.4.4: the same, where the method is to become GET */
 
+#define AHEAD_LEAST 16
+
 struct verdicts {
     const struct policy *policy;
     FILE *out;
-    size_t count; /* events */
-    size_t next;  /* the event whose line is to be written next */
-    char **ahead; /* by event, and one more: a line that waits for those before it */
+    uint64_t next; /* the event whose line is to be written next */
+    char **ahead;  /* by event, modulo `cap`: a line that waits for those before it */
+    size_t cap;    /* power of two */
 };
 
-struct verdicts *verdicts_open(FILE *out, const struct policy *policy, size_t count)
+struct verdicts *verdicts_open(FILE *out, const struct policy *policy)
 {
     struct verdicts *verdicts = calloc(1, sizeof *verdicts);
     if (verdicts == NULL)
         return NULL;
-    *verdicts = (struct verdicts){ policy, out, count, 0, calloc(count + 1, sizeof *verdicts->ahead) };
-    if (verdicts->ahead == NULL) {
-        free(verdicts);
-        return NULL;
-    }
-    return verdicts;
+    *verdicts = (struct verdicts){ policy, out, 0, calloc(AHEAD_LEAST, sizeof *verdicts->ahead), AHEAD_LEAST };
+    if (verdicts->ahead != NULL)
+        return verdicts;
+    free(verdicts);
+    return NULL;
 }
 
 void verdicts_close(struct verdicts *verdicts)
 {
-    for (size_t i = verdicts->next; i < verdicts->count; i++)
+    for (size_t i = 0; i < verdicts->cap; i++)
         free(verdicts->ahead[i]);
     free(verdicts->ahead);
     free(verdicts);
+}
+
+static char **place_of(struct verdicts *verdicts, uint64_t index)
+{
+    return &verdicts->ahead[index & (verdicts->cap - 1)];
+}
+
+/* Room for the line of this event beside those that wait already. */
+static bool make_room(struct verdicts *verdicts, uint64_t index)
+{
+    size_t cap = verdicts->cap;
+    while (index - verdicts->next >= cap)
+        cap *= 2;
+    if (cap == verdicts->cap)
+        return true;
+    char **grown = calloc(cap, sizeof *grown);
+    if (grown == NULL)
+        return false;
+    for (uint64_t i = verdicts->next; i < verdicts->next + verdicts->cap; i++)
+        grown[i & (cap - 1)] = *place_of(verdicts, i);
+    free(verdicts->ahead);
+    verdicts->ahead = grown;
+    verdicts->cap = cap;
+    return true;
 }
 
 bool verdict_redirects(const struct policy *policy, const struct drossel_decision *decision)
@@ -75,12 +100,13 @@ static void print_names(FILE *out, const struct drossel_decision *decision)
 static void print(FILE *out, const struct policy *policy, const struct verdict *verdict)
 {
     const struct drossel_decision *decision = verdict->decision;
-    char wait[SECONDS_TEXT] = "null", delay[SECONDS_TEXT], held[SECONDS_TEXT];
+    char wait[SECONDS_TEXT] = "null", delay[SECONDS_TEXT], held[SECONDS_TEXT], time[EVENT_TIME_TEXT];
     if (decision->wait_ns != DROSSEL_NEVER)
         seconds_format(decision->wait_ns, wait);
     seconds_format(decision->delay_ns, delay);
     seconds_format(verdict->held_ns, held);
-    fprintf(out, "{\"t\":%s,\"verdict\":\"%s\",", verdict->event->t_text, drossel_verdict_name(decision->verdict));
+    fprintf(out, "{\"t\":%s,\"verdict\":\"%s\",", event_time(verdict->event, time),
+            drossel_verdict_name(decision->verdict));
     if (decision->limit_name != NULL)
         fprintf(out, "\"limit\":\"%s\",\"remaining\":%llu,", decision->limit_name,
                 (unsigned long long)decision->remaining);
@@ -96,12 +122,14 @@ static bool keep(struct verdicts *verdicts, const struct verdict *verdict)
 {
     char *line = NULL;
     size_t size = 0;
+    if (!make_room(verdicts, verdict->index))
+        return false;
     FILE *memory = open_memstream(&line, &size);
     if (memory == NULL)
         return false;
     print(memory, verdicts->policy, verdict);
     bool good = fclose(memory) == 0;
-    verdicts->ahead[verdict->index] = line;
+    *place_of(verdicts, verdict->index) = line;
     return good;
 }
 
@@ -110,9 +138,11 @@ bool verdicts_add(struct verdicts *verdicts, const struct verdict *verdict)
     if (verdict->index != verdicts->next)
         return keep(verdicts, verdict);
     print(verdicts->out, verdicts->policy, verdict);
-    for (verdicts->next++; verdicts->ahead[verdicts->next] != NULL; verdicts->next++) {
-        fputs(verdicts->ahead[verdicts->next], verdicts->out);
-        free(verdicts->ahead[verdicts->next]);
+    for (verdicts->next++; *place_of(verdicts, verdicts->next) != NULL; verdicts->next++) {
+        char **place = place_of(verdicts, verdicts->next);
+        fputs(*place, verdicts->out);
+        free(*place);
+        *place = NULL;
     }
     return true;
 }

@@ -12,7 +12,7 @@
 
 /* What became of one event. */
 struct verdict {
-    size_t index; /* of the event */
+    uint64_t index; /* of the event */
     const struct event *event;
     const struct drossel_decision *decision;
     bool was_held;
@@ -21,8 +21,8 @@ struct verdict {
 
 struct verdicts;
 
-/* Writes to `out`, which stays the caller's, for `count` events.  NULL without memory. */
-struct verdicts *verdicts_open(FILE *out, const struct policy *policy, size_t count);
+/* Writes to `out`, which stays the caller's.  NULL without memory. */
+struct verdicts *verdicts_open(FILE *out, const struct policy *policy);
 /* Each index once, in any order.  False without memory. */
 bool verdicts_add(struct verdicts *verdicts, const struct verdict *verdict);
 /* Lines that wait for one that never came are lost. */

@@ -8,143 +8,17 @@
  * bracketed time, not the number of blanks: a user may be called `john [smith]`.  Then the first quoted text is the
  * request, the next word the status.
  */
-#include "logs/format.h"
+#include "logs/clf_cut.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "logs/marks.h"
 
-#define PLAIN_REST 34 /* bytes of ` - - [10/Oct/2000:13:55:36 -0700]` */
-
-struct clf {
-    struct log_stamp_cache cache;
-    bool host_first; /* vhost_combined, by name: the first word is never the client */
-};
-
-/* A line taken apart at its two anchors. */
-struct cut {
-    bool plain;                  /* the head is `client - - ` */
-    struct drossel_text head;    /* before the time */
-    struct drossel_text request; /* between its quotes */
-    struct drossel_text tail;    /* behind the request */
-    struct log_stamp stamp;
-};
-
-/* The quote that closes what began at p: one with an even number of backslashes before it.  NULL: none. */
-static const char *closing_quote(const char *p, const char *end)
-{
-    for (const char *from = p;;) {
-        const char *quote = memchr(from, '"', (size_t)(end - from));
-        if (quote == NULL)
-            return NULL;
-        const char *slash = quote;
-        while (slash > p && slash[-1] == '\\')
-            slash--;
-        if ((quote - slash) % 2 == 0)
-            return quote;
-        from = quote + 1;
-    }
-}
-
-/* Does a status stand at p, as it does behind a request?  `" 200 ` or `" - `. */
-static bool status_follows(const char *p, const char *end)
-{
-    while (p < end && *p == ' ')
-        p++;
-    size_t size = 0;
-    while (p + size < end && p[size] >= '0' && p[size] <= '9')
-        size++;
-    bool ends = p + size == end || p[size] == ' ';
-    return (size == 3 && ends) || (p < end && *p == '-' && (p + 1 == end || p[1] == ' '));
-}
-
-/* The end of the request that began at p.  Servers that escape nothing write quotes inside: then the one with a status
- * behind it is meant, if there is any. */
-static const char *request_end(const char *p, const char *end)
-{
-    const char *first = closing_quote(p, end);
-    if (first == NULL || status_follows(first + 1, end))
-        return first;
-    for (const char *next = first; next != NULL; next = closing_quote(next + 1, end))
-        if (status_follows(next + 1, end))
-            return next;
-    return first;
-}
-
-/* `client - - [time]`, which most lines begin with.  Returns the bracket, NULL if this one does not. */
-static const char *plain_head(struct clf *clf, struct drossel_text line, struct log_stamp *stamp)
-{
-    const char *end = line.data + line.size, *p = log_find(line.data, end, ' ');
-    if (end - p < PLAIN_REST || memcmp(p, " - - [", 6) != 0 || p == line.data)
-        return NULL;
-    struct drossel_text text = { p + 6, (size_t)(end - p) - 6 };
-    bool good =
-        log_stamp_clf_cached(&clf->cache, text, stamp) && stamp->size < text.size && text.data[stamp->size] == ']';
-    return good ? p + 5 : NULL;
-}
-
-/* The first bracket that holds a time.  NULL: there is none. */
-static const char *find_time(struct clf *clf, struct drossel_text line, struct log_stamp *stamp)
-{
-    const char *open = line.data, *end = open + line.size;
-    for (;; open++) {
-        open = memchr(open, '[', (size_t)(end - open));
-        if (open == NULL)
-            return NULL;
-        struct drossel_text text = { open + 1, (size_t)(end - open) - 1 };
-        if (log_stamp_clf_cached(&clf->cache, text, stamp) && stamp->size < text.size && text.data[stamp->size] == ']')
-            return open;
-    }
-}
-
-/* The head and the time; `rest` is what follows the bracket. */
-static bool cut_head(struct clf *clf, struct drossel_text line, struct cut *cut, struct drossel_text *rest)
-{
-    const char *p = line.data, *end = p + line.size, *open = plain_head(clf, line, &cut->stamp);
-    cut->plain = open != NULL;
-    if (!cut->plain)
-        open = find_time(clf, line, &cut->stamp);
-    if (open == NULL)
-        return false;
-    while (p < open && *p == ' ')
-        p++;
-    cut->head = (struct drossel_text){ p, (size_t)(open - p) };
-    const char *after = open + 2 + cut->stamp.size;
-    *rest = (struct drossel_text){ after, (size_t)(end - after) };
-    return cut->head.size > 0;
-}
-
-/* The request: between the first quote and the one that closes it.  Something has to follow. */
-static bool cut_request(struct drossel_text rest, struct cut *cut)
-{
-    const char *end = rest.data + rest.size, *start = memchr(rest.data, '"', rest.size);
-    const char *close = start == NULL ? NULL : request_end(start + 1, end);
-    const char *next = close == NULL ? end : close + 1;
-    while (next < end && (*next == ' ' || *next == '\t'))
-        next++;
-    if (next == end)
-        return false;
-    cut->request = (struct drossel_text){ start + 1, (size_t)(close - start) - 1 };
-    cut->tail = (struct drossel_text){ close + 1, (size_t)(end - close) - 1 };
-    return true;
-}
-
-/* Is a request there, seen at a glance: nothing escaped up to its closing quote, and a status behind it?  False: look
- * closer. */
-static bool has_plain_request(struct drossel_text rest)
-{
-    const char *end = rest.data + rest.size;
-    if (rest.size < 8 || rest.data[0] != ' ' || rest.data[1] != '"')
-        return false;
-    const char *close = log_find(rest.data + 2, end, '"');
-    return end - close > 3 && close[-1] != '\\' && close[1] == ' ' && close[2] >= '1' && close[2] <= '9';
-}
-
-static bool cut_line(struct clf *clf, struct drossel_text line, struct cut *cut)
+static bool cut_line(struct clf *clf, struct drossel_text line, struct clf_cut *cut)
 {
     struct drossel_text rest;
-    return cut_head(clf, line, cut, &rest) && cut_request(rest, cut);
+    return clf_cut_head(clf, line, cut, &rest) && clf_cut_request(rest, cut);
 }
 
 /* ---- before the time ---- */
@@ -152,9 +26,9 @@ static bool cut_line(struct clf *clf, struct drossel_text line, struct cut *cut)
 static struct drossel_text next_word(struct drossel_text *text)
 {
     size_t start = 0, size = 0;
-    while (start < text->size && text->data[start] == ' ')
+    while (start < text->size && log_is_blank(text->data[start]))
         start++;
-    while (start + size < text->size && text->data[start + size] != ' ')
+    while (start + size < text->size && !log_is_blank(text->data[start + size]))
         size++;
     struct drossel_text word = { text->data + start, size };
     *text = (struct drossel_text){ text->data + start + size, text->size - start - size };
@@ -182,9 +56,9 @@ static bool host_leads(const struct clf *clf, struct drossel_text first, struct 
 static void read_user(struct log_record *record, struct drossel_text rest)
 {
     next_word(&rest); /* of identd */
-    while (rest.size > 0 && rest.data[0] == ' ')
+    while (rest.size > 0 && log_is_blank(rest.data[0]))
         rest = (struct drossel_text){ rest.data + 1, rest.size - 1 };
-    while (rest.size > 0 && rest.data[rest.size - 1] == ' ')
+    while (rest.size > 0 && log_is_blank(rest.data[rest.size - 1]))
         rest.size--;
     /* BunkerWeb has the request's number before the user. */
     bool numbered = rest.size > 2 && memcmp(rest.data + rest.size - 2, " -", 2) == 0;
@@ -284,16 +158,16 @@ static void read_tail(struct log_record *record, struct tail *tail, const char *
 {
     while (p < end) {
         const char *start = p;
-        if (*p == ' ') {
+        if (log_is_blank(*p)) {
             p++;
         } else if (*p == '"') {
-            const char *close = closing_quote(p + 1, end);
+            const char *close = clf_closing_quote(p + 1, end);
             const char *stop = close == NULL ? end : close;
             struct drossel_text text = { p + 1, (size_t)(stop - p) - 1 };
             read_quoted(record, tail->quoted++, log_unescaped(tail->scratch, text));
             p = stop + (close != NULL);
         } else {
-            while (p < end && *p != ' ')
+            while (p < end && !log_is_blank(*p))
                 p++;
             read_bare(record, tail->bare++, (struct drossel_text){ start, (size_t)(p - start) });
         }
@@ -352,9 +226,9 @@ static bool read_plain(struct log_record *record, struct drossel_text rest, stru
 
 static bool clf_time(void *parser, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns)
 {
-    struct cut cut;
+    struct clf_cut cut;
     struct drossel_text rest;
-    if (!cut_head(parser, line, &cut, &rest) || (!has_plain_request(rest) && !cut_request(rest, &cut)))
+    if (!clf_cut_head(parser, line, &cut, &rest) || (!clf_has_plain_request(rest) && !clf_cut_request(rest, &cut)))
         return false;
     *t_ns = cut.stamp.t_ns;
     *resolution_ns = cut.stamp.resolution_ns;
@@ -365,12 +239,12 @@ static enum log_line clf_parse(void *parser, struct drossel_text line, struct lo
                                struct log_record *record)
 {
     struct clf *clf = parser;
-    struct cut cut;
+    struct clf_cut cut;
     struct drossel_text rest;
-    if (!cut_head(clf, line, &cut, &rest))
+    if (!clf_cut_head(clf, line, &cut, &rest))
         return LOG_UNPARSED;
     if (!read_plain(record, rest, scratch)) {
-        if (!cut_request(rest, &cut))
+        if (!clf_cut_request(rest, &cut))
             return LOG_UNPARSED;
         struct tail tail = { scratch, 0, 0 };
         log_record_request(record, log_unescaped(scratch, cut.request));
@@ -406,15 +280,15 @@ enum shape { SHAPE_NONE = 0, SHAPE_COMMON, SHAPE_COMBINED, SHAPE_FORWARDED, SHAP
 static enum shape shape_of(struct drossel_text line)
 {
     struct clf clf = { .host_first = false };
-    struct cut cut;
+    struct clf_cut cut;
     struct log_record record = { .duration_ns = LOG_NO_DURATION };
-    if (!cut_line(&clf, line, &cut) || !status_follows(cut.tail.data, cut.tail.data + cut.tail.size))
+    if (!cut_line(&clf, line, &cut) || !clf_status_follows(cut.tail.data, cut.tail.data + cut.tail.size))
         return SHAPE_NONE;
     read_head(&clf, cut.head, &record);
     unsigned quoted = 0;
     const char *end = cut.tail.data + cut.tail.size, *last = NULL;
     for (const char *p = cut.tail.data; (p = memchr(p, '"', (size_t)(end - p))) != NULL; quoted++) {
-        last = closing_quote(p + 1, end);
+        last = clf_closing_quote(p + 1, end);
         if (last == NULL)
             break;
         p = last + 1;

@@ -58,7 +58,7 @@ void file_rewind(struct log_file *file)
 {
     source_rewind(&file->source);
     file->next_block = 0;
-    file->offset = 0;
+    file->offset = file->source.begin;
     file->line = 1;
     file->epoch = 0;
     file->in_group = false;

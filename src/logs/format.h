@@ -49,9 +49,12 @@ bool log_duration(struct drossel_text text, uint64_t unit_ns, uint64_t *ns);
 
 /* Stamps.  Each reads one from the beginning of `text`, sets how much it took and how fine it was. */
 struct log_stamp { uint64_t t_ns, resolution_ns; size_t size; };
-bool log_stamp_clf(struct drossel_text text, struct log_stamp *stamp);       /* 10/Oct/2000:13:55:36 -0700, also with .123; the zone may be missing */
-bool log_stamp_iso(struct drossel_text text, struct log_stamp *stamp);       /* RFC 3339 and ISO 8601: T or blank, fraction with . or , ; zone optional, +0200 too */
-bool log_stamp_epoch(struct drossel_text text, struct log_stamp *stamp);     /* seconds, with fraction; by their size also milli-, micro- and nanoseconds */
+/* 10/Oct/2000:13:55:36 -0700, also with .123; the zone may be missing. */
+bool log_stamp_clf(struct drossel_text text, struct log_stamp *stamp);
+/* RFC 3339 and ISO 8601: T or blank, fraction with . or , ; zone optional, +0200 too. */
+bool log_stamp_iso(struct drossel_text text, struct log_stamp *stamp);
+/* Seconds, with fraction; by their size also milli-, micro- and nanoseconds. */
+bool log_stamp_epoch(struct drossel_text text, struct log_stamp *stamp);
 
 /* A broken-down time as its writer wrote it. */
 struct log_civil {
@@ -62,16 +65,22 @@ struct log_civil {
 /* False outside 1970 to 2255, or where a part is out of its range (a 31st of June is the 1st of July). */
 bool log_stamp_civil(const struct log_civil *civil, uint64_t *t_ns);
 
-/* log_stamp_clf where the stamp is followed by `]` and mostly in the same minute as the one before.  Zeroed at first. */
+/* log_stamp_clf where the stamp is mostly in the same minute, and zone, as the one before.  Zeroed at first. */
 struct log_stamp_cache {
-    char text[26];        /* `10/Oct/2000:13:55:36 -0700` */
+    char text[26];        /* `10/Oct/2000:13:55:36 -0700`; without a zone only up to the seconds */
+    bool zoned;
     uint64_t minute_ns;   /* the beginning of its minute */
 };
 bool log_stamp_clf_cached(struct log_stamp_cache *cache, struct drossel_text text, struct log_stamp *stamp);
 
+static inline bool log_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
 /* Size 0, or `-`. */
 bool log_text_absent(struct drossel_text text);
-/* Undoes \", \\, \n, \t, \r, \b, \v, \f and \xHH, in the scratch; a text without a backslash is given back as it stands. */
+/* Undoes \", \\, \n, \t, \r, \b, \v, \f, \xHH and \uHHHH, in the scratch; a text without a backslash is given back as it stands. */
 struct drossel_text log_unescaped(struct log_scratch *scratch, struct drossel_text text);
 /* What stands behind the prefix that a line got on its way: of syslog (RFC 3164, RFC 5424, ISO stamps), of a container's runtime, of
  * docker compose.  The line itself, if there is none. */

@@ -129,7 +129,7 @@ bool logs_is_events(const char *path)
     if (events == NULL || stat(path, &about) != 0 || !S_ISREG(about.st_mode) ||
         !source_open(&source, path, &never, error, sizeof error))
         return false;
-    bool found = format_recognised(source.data, source.size) == events;
+    bool found = format_recognised(source.data + source.begin, source.size - source.begin) == events;
     source_close(&source);
     return found;
 }

@@ -27,17 +27,17 @@ struct cut {
 
 static struct drossel_text next_word(struct words *words)
 {
-    while (words->p < words->end && *words->p == ' ')
+    while (words->p < words->end && log_is_blank(*words->p))
         words->p++;
     struct drossel_text word = { words->p, 0 };
-    while (words->p < words->end && *words->p != ' ')
+    while (words->p < words->end && !log_is_blank(*words->p))
         words->p++;
     word.size = (size_t)(words->p - word.data);
     return word;
 }
 
 /* The first bracket with a time that has a fraction. */
-static const char *find_time(struct drossel_text line, struct log_stamp *stamp)
+static const char *find_time(struct log_stamp_cache *cache, struct drossel_text line, struct log_stamp *stamp)
 {
     const char *open = line.data, *end = open + line.size;
     for (;; open++) {
@@ -45,7 +45,7 @@ static const char *find_time(struct drossel_text line, struct log_stamp *stamp)
         if (open == NULL)
             return NULL;
         struct drossel_text text = { open + 1, (size_t)(end - open) - 1 };
-        if (log_stamp_clf(text, stamp) && stamp->size < text.size && text.data[stamp->size] == ']')
+        if (log_stamp_clf_cached(cache, text, stamp) && stamp->size < text.size && text.data[stamp->size] == ']')
             return stamp->resolution_ns < SECOND_NS ? open : NULL;
     }
 }
@@ -53,10 +53,10 @@ static const char *find_time(struct drossel_text line, struct log_stamp *stamp)
 /* `192.0.2.1:80` at the end of what stands before the time: the address.  Size 0: it is none. */
 static struct drossel_text client_of(const char *start, const char *end)
 {
-    while (end > start && end[-1] == ' ')
+    while (end > start && log_is_blank(end[-1]))
         end--;
     const char *word = end;
-    while (word > start && word[-1] != ' ')
+    while (word > start && !log_is_blank(word[-1]))
         word--;
     const char *colon = word == end ? NULL : memrchr(word, ':', (size_t)(end - word));
     if (colon == NULL)
@@ -86,9 +86,9 @@ static bool is_timers(struct drossel_text word)
     return slashes >= TIMER_SLASHES;
 }
 
-static bool cut_line(struct drossel_text line, struct cut *cut)
+static bool cut_line(struct log_stamp_cache *cache, struct drossel_text line, struct cut *cut)
 {
-    const char *end = line.data + line.size, *open = find_time(line, &cut->stamp);
+    const char *end = line.data + line.size, *open = find_time(cache, line, &cut->stamp);
     if (open == NULL)
         return false;
     cut->client = client_of(line.data, open);
@@ -218,9 +218,8 @@ static void read_request(struct log_record *record, struct words *rest, struct l
 
 static bool haproxy_time(void *parser, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns)
 {
-    (void)parser;
     struct cut cut;
-    if (!cut_line(line, &cut))
+    if (!cut_line(parser, line, &cut))
         return false;
     *t_ns = cut.stamp.t_ns;
     *resolution_ns = cut.stamp.resolution_ns;
@@ -230,9 +229,8 @@ static bool haproxy_time(void *parser, struct drossel_text line, uint64_t *t_ns,
 static enum log_line haproxy_parse(void *parser, struct drossel_text line, struct log_scratch *scratch,
                                    struct log_record *record)
 {
-    (void)parser;
     struct cut cut;
-    if (!cut_line(line, &cut))
+    if (!cut_line(parser, line, &cut))
         return LOG_UNPARSED;
     record->t_ns = cut.stamp.t_ns;
     record->client = cut.client;
@@ -243,10 +241,18 @@ static enum log_line haproxy_parse(void *parser, struct drossel_text line, struc
     return LOG_REQUEST;
 }
 
-static int haproxy_recognise(struct drossel_text line)
+static void *haproxy_open(const char *text, char *error, size_t error_size)
 {
-    struct cut cut;
-    return cut_line(line, &cut) ? 95 : 0;
+    (void)text, (void)error, (void)error_size;
+    return calloc(1, sizeof(struct log_stamp_cache));
 }
 
-const struct log_format log_format_haproxy = { "haproxy", haproxy_recognise, NULL, NULL, haproxy_time, haproxy_parse };
+static int haproxy_recognise(struct drossel_text line)
+{
+    struct log_stamp_cache cache = { .zoned = false };
+    struct cut cut;
+    return cut_line(&cache, line, &cut) ? 95 : 0;
+}
+
+const struct log_format log_format_haproxy = { "haproxy", haproxy_recognise, haproxy_open,
+                                               free,      haproxy_time,      haproxy_parse };

@@ -8,7 +8,7 @@
 
 /* A line under way. */
 struct match {
-    const struct pattern *pattern;
+    struct pattern *pattern;
     const char *p, *end;
     struct log_scratch *scratch;
     struct log_record *record;        /* NULL: only the time is wanted */
@@ -22,14 +22,21 @@ struct match {
 
 static bool literal_at(const struct match *match, const char *p, struct drossel_text literal)
 {
-    return (size_t)(match->end - p) >= literal.size && memcmp(p, literal.data, literal.size) == 0;
+    if ((size_t)(match->end - p) < literal.size)
+        return false;
+    for (size_t i = 0; i < literal.size; i++) /* of a few bytes: no call */
+        if (p[i] != literal.data[i])
+            return false;
+    return true;
 }
 
-static bool stamp_at(const char *p, const char *end, struct log_stamp *stamp)
+static bool stamp_at(const struct match *match, const char *p, struct log_stamp *stamp)
 {
+    const char *end = match->end;
     bool bracket = p < end && *p == '[';
     struct drossel_text text = { p + bracket, (size_t)(end - p) - bracket };
-    if (!log_stamp_clf(text, stamp) && !log_stamp_iso(text, stamp) && !log_stamp_epoch(text, stamp))
+    if (!log_stamp_clf_cached(&match->pattern->cache, text, stamp) && !log_stamp_iso(text, stamp) &&
+        !log_stamp_epoch(text, stamp))
         return false;
     if (!bracket)
         return true;
@@ -60,7 +67,7 @@ static bool time_fits(const struct match *match, size_t at, const char *p)
         return true;
     const struct pattern_item *item = &match->pattern->item[at];
     if (item->kind == ITEM_STAMP)
-        return stamp_at(p, match->end, &stamp);
+        return stamp_at(match, p, &stamp);
     return item->kind != ITEM_CLOCK ||
            pattern_clock(item->name, (struct drossel_text){ p, (size_t)(match->end - p) }, &civil, &epoch_ns) > 0;
 }
@@ -252,7 +259,7 @@ static bool take_value(struct match *match, const struct pattern_item *item, str
 static bool read_stamp(struct match *match)
 {
     struct log_stamp stamp;
-    if (!stamp_at(match->p, match->end, &stamp))
+    if (!stamp_at(match, match->p, &stamp))
         return false;
     take_time(match, stamp.t_ns, stamp.resolution_ns);
     match->p += stamp.size;
@@ -292,6 +299,10 @@ static bool read_item(struct match *match, size_t at)
         if (stop == NULL || !take_value(match, item, (struct drossel_text){ match->p, (size_t)(stop - match->p) }))
             return false;
         match->p = stop;
+        if (item->after.size > 0 && stop < match->end) { /* there it was found */
+            match->p += item->after.size;
+            return true;
+        }
     }
     if (literal_at(match, match->p, item->after)) {
         match->p += item->after.size;
@@ -333,7 +344,7 @@ static void take_civil(struct match *match)
         take_time(match, t_ns, 1);
 }
 
-static struct match begin(const struct pattern *pattern, struct drossel_text line)
+static struct match begin(struct pattern *pattern, struct drossel_text line)
 {
     return (struct match){
         .pattern = pattern, .p = line.data, .end = line.data + line.size, .civil = { .month = 1, .day = 1 }
@@ -355,7 +366,7 @@ static bool read_items(struct match *match, size_t count)
     return true;
 }
 
-enum log_line pattern_parse(const struct pattern *pattern, struct drossel_text line, struct log_scratch *scratch,
+enum log_line pattern_parse(struct pattern *pattern, struct drossel_text line, struct log_scratch *scratch,
                             struct log_record *record)
 {
     struct match match = begin(pattern, line);
@@ -375,7 +386,7 @@ enum log_line pattern_parse(const struct pattern *pattern, struct drossel_text l
     return LOG_REQUEST;
 }
 
-bool pattern_time(const struct pattern *pattern, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns)
+bool pattern_time(struct pattern *pattern, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns)
 {
     struct match match = begin(pattern, line);
     size_t count = 0;

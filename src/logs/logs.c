@@ -39,7 +39,9 @@ static bool choose_format(struct logs *logs, struct log_file *file)
 {
     bool recognised = logs->options.format == NULL;
     file->is_named = !recognised;
-    file->format = recognised ? format_recognised(file->source.data, file->source.size) : wanted_format(logs);
+    file->format =
+        recognised ? format_recognised(file->source.data + file->source.begin, file->source.size - file->source.begin)
+                   : wanted_format(logs);
     file->format_text = file->format == &log_format_string ? logs->options.format : logs->options.map;
     if (file->format == NULL && !recognised)
         return false;
@@ -73,7 +75,12 @@ static bool open_file(struct logs *logs, const char *path)
         return false;
     logs->count++;
     logs->bytes += file->source.size;
-    return choose_format(logs, file) && file_prepare(file, logs->error, sizeof logs->error);
+    if (!choose_format(logs, file))
+        return false;
+    if (file_prepare(file, error, sizeof error)) /* not into logs->error, where a damaged file may be named */
+        return true;
+    memcpy(logs->error, error, sizeof error);
+    return false;
 }
 
 static bool open_all(struct logs *logs, const char *const *path, size_t count)
@@ -82,7 +89,7 @@ static bool open_all(struct logs *logs, const char *const *path, size_t count)
     logs->path = calloc(count + 1, sizeof *logs->path);
     logs->order = order_open(logs->options.memory == 0 ? MEMORY_DEFAULT : logs->options.memory);
     bool good = logs->file != NULL && logs->path != NULL && logs->order != NULL;
-    if (good)
+    if (good && count > 0)
         memcpy(logs->path, path, count * sizeof *path);
     if (!good || !rotated_sort(logs->path, count)) {
         snprintf(logs->error, sizeof logs->error, "no memory for %zu logs", count);
@@ -164,22 +171,27 @@ static bool direct_limit(const struct logs *logs, size_t at, uint64_t *limit)
     return true;
 }
 
+/* The first file that is not read to its end. */
+static size_t next_as_filed(const struct logs *logs)
+{
+    size_t at = logs->current;
+    while (at < logs->count && logs->file[at].next_block >= logs->file[at].block_count)
+        at++;
+    return at;
+}
+
 static bool begin_block(struct logs *logs)
 {
-    size_t at = logs->options.order == LOGS_AS_FILED ? logs->current : earliest_file(logs);
+    bool as_filed = logs->options.order == LOGS_AS_FILED;
+    size_t at = as_filed ? next_as_filed(logs) : earliest_file(logs);
     if (at >= logs->count)
         return false;
     struct log_file *file = &logs->file[at];
     logs->current = at;
     logs->in_block = true;
     logs->block_end = (uint64_t)(file->next_block + 1) * file->block_bytes;
-    if (logs->options.order == LOGS_AS_FILED) {
-        logs->block_end = file->source.size;
-        logs->direct = true;
-        logs->limit_ns = UINT64_MAX;
-    } else {
-        logs->direct = file->block[file->next_block].sorted && direct_limit(logs, at, &logs->limit_ns);
-    }
+    logs->limit_ns = UINT64_MAX;
+    logs->direct = as_filed || (file->block[file->next_block].sorted && direct_limit(logs, at, &logs->limit_ns));
     return true;
 }
 
@@ -187,13 +199,9 @@ static void end_block(struct logs *logs)
 {
     struct log_file *file = &logs->file[logs->current];
     logs->in_block = false;
-    logs_check_cut(logs, file);
-    if (logs->options.order == LOGS_AS_FILED) {
-        logs->current++;
-        return;
-    }
     file->next_block++;
     logs_progress(logs, file->block_bytes);
+    logs_check_cut(logs, file);
     source_release(&file->source, file->offset);
     size_t next = earliest_file(logs);
     logs->frontier_ns = next == SIZE_MAX ? UINT64_MAX : file_frontier(&logs->file[next]);
@@ -229,8 +237,7 @@ static bool next_direct(struct logs *logs, struct log_record *record)
     struct log_file *file = &logs->file[logs->current];
     struct file_line line;
     while (file_next(file, logs->block_end, &line)) {
-        if (!logs_make_room(logs, line.text.size))
-            return false;
+        logs_make_room(logs, line.text.size);
         enum log_line result = file_parse(file, FILE_EMIT, &line, &logs->scratch, record);
         record->file = (uint32_t)logs->current;
         if (result == LOG_REQUEST && record->t_ns > logs->limit_ns) {
@@ -254,8 +261,7 @@ static void queue_block(struct logs *logs)
     struct log_record record;
     uint64_t t_ns;
     while (file_next(file, logs->block_end, &line)) {
-        if (!logs_make_room(logs, line.text.size))
-            return;
+        logs_make_room(logs, line.text.size);
         if (file_time(file, &line, &logs->scratch, &t_ns)) {
             if (!push(logs, &line, t_ns))
                 return;
@@ -280,7 +286,8 @@ static bool next_waiting(struct logs *logs, struct log_record *record, bool *wai
                               top->place & ((UINT64_C(1) << LOG_PLACE_LINE_BITS) - 1), top->epoch };
     if (!order_pop(logs->order))
         return fail_of_order(logs);
-    return logs_make_room(logs, line.text.size) && take(logs, at, &line, record);
+    logs_make_room(logs, line.text.size);
+    return take(logs, at, &line, record);
 }
 
 static bool next_of_any(struct logs *logs, struct log_record *record)

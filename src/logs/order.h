@@ -1,9 +1,9 @@
 /*
  * Lines that were seen but cannot be given out yet, because an earlier one may still come: a priority queue of references, not of text.
  *
- * Bounded.  Up to half of `memory` bytes hold the references in a heap; when they are full, they are sorted and written to a file without a name
- * in $TMPDIR as one run, and the smallest of all runs and of the heap is the next.  The other half is for reading runs: when too
- * many of one level are there, they become one of the next level.
+ * Bounded.  Up to half of `memory` bytes hold the references in a heap; when they are full, the later half is sorted and written to
+ * a file without a name in $TMPDIR as one run, and the smallest of all runs and of the heap is the next.  The other half is for
+ * reading runs: when too many of one level are there, they become one of the next level.
  */
 #ifndef DROSSEL_LOGS_ORDER_H
 #define DROSSEL_LOGS_ORDER_H

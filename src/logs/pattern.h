@@ -50,6 +50,7 @@ struct pattern {
     struct pattern_item item[PATTERN_ITEMS];
     size_t count;
     bool has_client;           /* an ITEM_CLIENT */
+    struct log_stamp_cache cache;
 };
 
 /* NULL: with a message. */
@@ -59,11 +60,11 @@ void pattern_close(struct pattern *pattern);
 /* Is it the string of a format, and not the name of one? */
 bool pattern_is_string(const char *text);
 
-enum log_line pattern_parse(const struct pattern *pattern, struct drossel_text line, struct log_scratch *scratch,
+enum log_line pattern_parse(struct pattern *pattern, struct drossel_text line, struct log_scratch *scratch,
                             struct log_record *record);
 
 /* The time only, of the line's beginning up to it. */
-bool pattern_time(const struct pattern *pattern, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns);
+bool pattern_time(struct pattern *pattern, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns);
 
 /* Reads strftime's `format` from the beginning of the text into parts of a time.  Returns how much it took; 0: it does not fit.
  * `epoch_ns` is set where the time is given whole (%s). */

@@ -121,6 +121,8 @@ static bool service(struct cursor *cursor)
 
 struct drossel_text log_line_body(struct drossel_text line)
 {
+    if (line.size == 0)
+        return line;
     struct cursor cursor = { line.data, line.data + line.size };
     if (priority(&cursor) && structured(&cursor))
         return rest(&cursor);

@@ -44,8 +44,9 @@ void survey(struct logs *logs);
 /* So many bytes more are done. */
 void logs_progress(struct logs *logs, uint64_t bytes);
 
-/* Room in the scratch for undoing the escapes of such a line and for joining its parts.  False: no memory, and it has failed. */
-bool logs_make_room(struct logs *logs, size_t line_size);
+/* Room in the scratch for undoing the escapes of such a line and for joining its parts.  Without memory for it the escapes of this
+ * line stay, or it is unparsed; the others are not lost for its sake. */
+void logs_make_room(struct logs *logs, size_t line_size);
 
 /* Says so when somebody cut the file off since the last time. */
 void logs_check_cut(struct logs *logs, struct log_file *file);

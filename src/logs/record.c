@@ -201,15 +201,54 @@ static int hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* The four digits of `\u00e9` at p; -1 if it is none. */
+static long unit_at(const char *p, const char *end)
+{
+    long value = 0;
+    if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
+        return -1;
+    for (int i = 2; i < 6; i++) {
+        if (hex(p[i]) < 0)
+            return -1;
+        value = value * 16 + hex(p[i]);
+    }
+    return value;
+}
+
+/* UTF-8 of a code point; at most as long as what it was written with. */
+static size_t put_point(char *out, long point)
+{
+    size_t more = point < 0x80 ? 0 : point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+    static const unsigned char lead[] = { 0, 0xc0, 0xe0, 0xf0 };
+    for (size_t i = more; i > 0; i--, point >>= 6)
+        out[i] = (char)(0x80 | (point & 0x3f));
+    out[0] = (char)(lead[more] | (unsigned char)point);
+    return more + 1;
+}
+
+/* `\u00e9`, or two halves of one character.  Returns how much it takes, and sets how much it gave. */
+static size_t point_escape(const char *p, const char *end, char *out, size_t *given)
+{
+    long high = unit_at(p, end), low = high >= 0xd800 && high < 0xdc00 ? unit_at(p + 6, end) : -1;
+    bool pair = low >= 0xdc00 && low < 0xe000;
+    if (high < 0)
+        return 0;
+    *given = put_point(out, pair ? 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00) : high);
+    return pair ? 12 : 6;
+}
+
 /* One escape at p, which is a backslash with something behind it.  Returns how much it takes; 0: none that is known. */
-static size_t escape(const char *p, const char *end, char *out)
+static size_t escape(const char *p, const char *end, char *out, size_t *given)
 {
     static const char from[] = "\"\\ntrbvf'/", to[] = "\"\\\n\t\r\b\v\f'/";
     const char *known = p[1] == '\0' ? NULL : strchr(from, p[1]);
+    *given = 1;
     if (known != NULL) {
         *out = to[known - from];
         return 2;
     }
+    if (p[1] == 'u')
+        return point_escape(p, end, out, given);
     if (p[1] != 'x' || end - p < 4 || hex(p[2]) < 0 || hex(p[3]) < 0)
         return 0;
     *out = (char)(hex(p[2]) * 16 + hex(p[3]));
@@ -223,11 +262,11 @@ struct drossel_text log_unescaped(struct log_scratch *scratch, struct drossel_te
     char *out = scratch->data + scratch->used, *start = out;
     const char *p = text.data, *end = p + text.size;
     while (p < end) {
-        size_t taken = *p == '\\' && end - p >= 2 ? escape(p, end, out) : 0;
+        size_t given = 1, taken = *p == '\\' && end - p >= 2 ? escape(p, end, out, &given) : 0;
         if (taken == 0)
             *out = *p;
         p += taken == 0 ? 1 : taken;
-        out++;
+        out += given;
     }
     scratch->used += (size_t)(out - start);
     return (struct drossel_text){ start, (size_t)(out - start) };

@@ -33,6 +33,12 @@ static bool fail(const struct opening *opening, const char *what, const char *wh
     return false;
 }
 
+/* The mark that some editors put before UTF-8. */
+static size_t mark_size(const char *data, size_t size)
+{
+    return size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 static bool map_file(const struct opening *opening, int fd, size_t size)
 {
     struct log_source *source = opening->source;
@@ -45,6 +51,7 @@ static bool map_file(const struct opening *opening, int fd, size_t size)
     madvise(map, size, MADV_SEQUENTIAL);
     source->data = map;
     source->size = source->mapped = size;
+    source->begin = mark_size(source->data, size);
     return true;
 }
 
@@ -128,6 +135,9 @@ static bool open_stream(const struct opening *opening)
 static bool open_any(const struct opening *opening)
 {
     struct stat about;
+    if (opening->fd < 0 && errno == EACCES)
+        return fail(opening,
+                    "cannot be read: ", "permission denied; read it as root, or as a member of its group (often adm)");
     if (opening->fd < 0 || fstat(opening->fd, &about) != 0)
         return fail(opening, "cannot be read: ", strerror(errno));
     if (S_ISDIR(about.st_mode))

@@ -14,6 +14,7 @@
 struct log_source {
     const char *data;      /* the mapping; never NULL */
     size_t size;           /* bytes */
+    size_t begin;          /* where the text begins: behind a byte order mark */
     size_t released;       /* pages before here were given back to the system */
     size_t mapped;         /* bytes of the mapping */
     int watch;             /* where the mapping is listed against SIGBUS; -1: not */
@@ -25,8 +26,8 @@ struct log_spooling {
     void *context;
 };
 
-/* Opens the file (`-`: standard input).  False: with a message that names it, and nothing to close.  True, and a message all the same: it is
- * damaged, and what could be read of it is the text. */
+/* Opens the file (`-`: standard input).  False: with a message that names it, and nothing to close.  True, and a message all the
+ * same: it is damaged, and what could be read of it is the text. */
 bool source_open(struct log_source *source, const char *path, const struct log_spooling *spooling, char *error, size_t error_size);
 void source_close(struct log_source *source);
 

@@ -117,23 +117,54 @@ bool log_stamp_clf(struct drossel_text text, struct log_stamp *stamp)
     return true;
 }
 
+/* `10/Oct/2000:13:55:36.123` of the cached minute, which had no zone either.  False: it is not. */
+static bool stamp_without_zone(const struct log_stamp_cache *cache, struct drossel_text text, struct log_stamp *stamp)
+{
+    const char *p = text.data, *end = p + text.size, *rest = p + CLF_MINUTE + 3;
+    if (cache->zoned || cache->text[0] == '\0' || rest >= end || memcmp(p, cache->text, CLF_MINUTE + 1) != 0)
+        return false;
+    int second = digits(p + CLF_MINUTE + 1, 2);
+    struct log_civil civil = { 0 };
+    uint64_t resolution_ns = SECOND_NS;
+    if (end - rest >= 2 && *rest == '.' && is_digit(rest[1]))
+        rest += 1 + fraction(rest + 1, end, &civil, &resolution_ns);
+    if (second < 0 || second > 59 || rest == end || *rest == ' ')
+        return false;
+    *stamp = (struct log_stamp){ cache->minute_ns + (uint64_t)second * SECOND_NS + civil.fraction_ns, resolution_ns,
+                                 (size_t)(rest - p) };
+    return true;
+}
+
+/* Keeps the minute of a stamp that log_stamp_clf read. */
+static void keep_minute(struct log_stamp_cache *cache, const char *p, const struct log_stamp *stamp)
+{
+    int second = digits(p + CLF_MINUTE + 1, 2);
+    uint64_t whole_ns = stamp->t_ns / SECOND_NS * SECOND_NS;
+    bool zoned = stamp->size == CLF_ZONED && p[20] == ' ';
+    bool bare = stamp->size == 20 || (p[20] == '.' && memchr(p, ' ', stamp->size) == NULL);
+    if (second > 59 || (!zoned && !bare))
+        return;
+    cache->zoned = zoned;
+    memcpy(cache->text, p, zoned ? CLF_ZONED : CLF_MINUTE + 1);
+    cache->minute_ns = whole_ns - (uint64_t)second * SECOND_NS;
+}
+
 bool log_stamp_clf_cached(struct log_stamp_cache *cache, struct drossel_text text, struct log_stamp *stamp)
 {
     const char *p = text.data;
-    if (text.size <= CLF_ZONED || p[CLF_ZONED] != ']')
-        return log_stamp_clf(text, stamp);
-    unsigned tens = (unsigned)(p[18] - '0'), ones = (unsigned)(p[19] - '0');
-    if (memcmp(p, cache->text, CLF_MINUTE + 1) == 0 && memcmp(p + 20, cache->text + 20, 6) == 0 && tens < 6 &&
-        ones < 10) {
-        *stamp = (struct log_stamp){ cache->minute_ns + (tens * 10 + ones) * SECOND_NS, SECOND_NS, CLF_ZONED };
-        return true;
+    if (cache->zoned && text.size > CLF_ZONED && p[CLF_ZONED] == ']') {
+        unsigned tens = (unsigned)(p[18] - '0'), ones = (unsigned)(p[19] - '0');
+        if (memcmp(p, cache->text, CLF_MINUTE + 1) == 0 && memcmp(p + 20, cache->text + 20, 6) == 0 && tens < 6 &&
+            ones < 10) {
+            *stamp = (struct log_stamp){ cache->minute_ns + (tens * 10 + ones) * SECOND_NS, SECOND_NS, CLF_ZONED };
+            return true;
+        }
     }
+    if (stamp_without_zone(cache, text, stamp))
+        return true;
     if (!log_stamp_clf(text, stamp))
         return false;
-    if (stamp->size == CLF_ZONED && stamp->resolution_ns == SECOND_NS && tens < 6) {
-        memcpy(cache->text, p, CLF_ZONED);
-        cache->minute_ns = stamp->t_ns - (tens * 10 + ones) * SECOND_NS;
-    }
+    keep_minute(cache, p, stamp);
     return true;
 }
 

@@ -15,20 +15,16 @@ void logs_progress(struct logs *logs, uint64_t bytes)
         logs->stopped = true;
 }
 
-bool logs_make_room(struct logs *logs, size_t line_size)
+void logs_make_room(struct logs *logs, size_t line_size)
 {
     size_t size = line_size * 2 + 64;
     if (size <= logs->scratch.cap)
-        return true;
+        return;
     char *data = realloc(logs->scratch.data, size + size / 2);
-    if (data == NULL) {
-        snprintf(logs->error, sizeof logs->error, "no memory for a line of %zu bytes", line_size);
-        logs->failed = true;
-        return false;
-    }
+    if (data == NULL)
+        return;
     logs->scratch.data = data;
     logs->scratch.cap = size + size / 2;
-    return true;
 }
 
 void logs_check_cut(struct logs *logs, struct log_file *file)
@@ -45,8 +41,7 @@ static void survey_block(struct logs *logs, struct log_file *file, struct file_b
     struct file_line line;
     block->sorted = true;
     while (file_next(file, end, &line)) {
-        if (!logs_make_room(logs, line.text.size))
-            return;
+        logs_make_room(logs, line.text.size);
         if (!file_time(file, &line, &logs->scratch, &t_ns))
             continue;
         logs->facts.out_of_order += t_ns < file->previous_ns;
@@ -59,7 +54,7 @@ static void survey_block(struct logs *logs, struct log_file *file, struct file_b
 
 static void survey_file(struct logs *logs, struct log_file *file)
 {
-    for (size_t i = 0; i < file->block_count && !logs->stopped && !logs->failed; i++) {
+    for (size_t i = 0; i < file->block_count && !logs->stopped; i++) {
         survey_block(logs, file, &file->block[i]);
         logs_progress(logs, file->block_bytes);
         logs_check_cut(logs, file);
@@ -73,6 +68,6 @@ static void survey_file(struct logs *logs, struct log_file *file)
 
 void survey(struct logs *logs)
 {
-    for (size_t i = 0; i < logs->count && !logs->stopped && !logs->failed; i++)
+    for (size_t i = 0; i < logs->count && !logs->stopped; i++)
         survey_file(logs, &logs->file[i]);
 }

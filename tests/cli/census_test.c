@@ -98,12 +98,63 @@ static void the_top_is_the_most_refused_then_the_most_frequent(void **state)
     census_release(&census);
 }
 
+/* Larger entries, whose ids begin with a hash, as they are counted for each charge. */
+static void entries_may_be_larger_and_ids_hashes(void **state)
+{
+    struct wide {
+        struct census_entry of;
+        uint64_t mine;
+    };
+    struct census census = { .entry_size = sizeof(struct wide), .is_hashed = true };
+    (void)state;
+    for (int lap = 0; lap < 2; lap++)
+        for (uint64_t i = 0; i < 3000; i++) {
+            uint64_t id[2] = { i / 3 * UINT64_C(0x9e3779b97f4a7c15), i };
+            struct wide *wide = (struct wide *)(void *)census_find(&census, id, sizeof id, NULL);
+            assert_non_null(wide);
+            assert_int_equal(wide->mine, lap == 0 ? 0 : i);
+            assert_null(wide->of.label);
+            wide->mine = i;
+            assert_ptr_equal(census_look(&census, id, sizeof id), &wide->of);
+        }
+    assert_int_equal(census.count, 3000);
+    assert_null(census_look(&census, "0123456789abcdef", 16));
+    census_release(&census);
+    assert_int_equal(census.entry_size, sizeof(struct wide));
+}
+
+static int by_requests(void *context, const struct census_entry *left, const struct census_entry *right)
+{
+    ++*(int *)context;
+    return left->requests > right->requests ? -1 : left->requests < right->requests;
+}
+
+static void the_first_of_an_order_are_the_same_however_many_are_wanted(void **state)
+{
+    struct census census = { 0 };
+    const struct census_entry *all[500], *some[500];
+    int compared = 0;
+    (void)state;
+    dice_state = 9;
+    for (uint32_t i = 0; i < 500; i++)
+        census_find(&census, &i, sizeof i, "key")->requests = (uint64_t)dice(1000) << 16 | i;
+    assert_int_equal(census_first(&census, all, 500, by_requests, &compared), 500);
+    for (size_t count = 0; count < 500; count += 33) {
+        assert_int_equal(census_first(&census, some, count, by_requests, &compared), count);
+        assert_memory_equal(some, all, count * sizeof *all);
+    }
+    assert_true(compared > 0);
+    census_release(&census);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_peak_is_that_of_a_model_that_counts_each_window),
         cmocka_unit_test(every_key_has_one_entry_that_stays_where_it_is),
         cmocka_unit_test(the_top_is_the_most_refused_then_the_most_frequent),
+        cmocka_unit_test(entries_may_be_larger_and_ids_hashes),
+        cmocka_unit_test(the_first_of_an_order_are_the_same_however_many_are_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,8 +85,9 @@ def test_decisions_go_to_a_file_and_a_summary_is_printed_only_on_demand(build, t
 
 
 USAGE = [
-    (["--format", "combined"], "only `events`"), (["--json", "--decisions", "-"], "both want standard output"),
-    (["--door", "windows"], "there is no door windows"),
+    (["--json", "--decisions", "-"], "both want standard output"), (["--json", "--refused", "-"], "both want standard output"),
+    (["--door", "windows"], "there is no door windows"), (["--order", "size"], "there are time and file"),
+    (["--top", "few"], "write one, or all"),
 ]
 
 
@@ -94,6 +95,12 @@ USAGE = [
 def test_wrong_usage_says_what_would_be_right(build, tmp_path, options, complaint):
     path = write_policy(tmp_path, PAGE)
     assert complaint in drossel(build, "replay", "--policy", path, *options, "-", code=2).stderr
+
+
+def test_an_unknown_format_is_told_with_those_that_there_are(build, tmp_path):
+    path = write_policy(tmp_path, PAGE)
+    told = drossel(build, "replay", "--policy", path, "--format", "no-such", "-", code=1).stderr
+    assert "no-such" in told and "combined" in told
 
 
 def test_a_missing_file_and_a_policy_with_mistakes_fail(build, tmp_path):

@@ -96,6 +96,9 @@ static void users_may_be_called_anything(void **state)
         { "192.0.2.1 - " AT GET, T "client=192.0.2.1; " TOLD_GET },
         { "192.0.2.1 " AT GET, T "client=192.0.2.1; " TOLD_GET },
         { "  192.0.2.1 - - " AT GET, T "client=192.0.2.1; " TOLD_GET },
+        /* with tabs between */
+        { "192.0.2.1\t-\tbob\t" AT "\t\"GET /a HTTP/1.1\"\t200\t12\t\"-\"\t\"UA\"",
+          T "client=192.0.2.1; user=bob; " TOLD_GET "; agent=UA" },
     };
     assert_all_told("combined", NULL, cases, COUNT(cases));
 }
@@ -112,6 +115,9 @@ static void escapes_are_undone_and_quotes_inside_end_nothing(void **state)
         { "192.0.2.1 - - " AT " \"GET /a HTTP/1.1\" 200 1 \"-\" \"tab\\tnew\\nodd\\qhex\\xZZend\\",
           T "client=192.0.2.1; method=GET; target=/a; protocol=HTTP/1.1; status=200; bytes=1; "
             "agent=tab\tnew\nodd\\qhex\\xZZend\\" },
+        { "192.0.2.1 - - " AT " \"GET /\\u00e9\\u20AC HTTP/1.1\" 200 1 \"-\" \"\\ud83d\\ude00 \\ud83d \\u12 \\u0041\"",
+          T "client=192.0.2.1; method=GET; target=/\xc3\xa9\xe2\x82\xac; protocol=HTTP/1.1; status=200; bytes=1; "
+            "agent=\xf0\x9f\x98\x80 \xed\xa0\xbd \\u12 A" },
         /* servers that escape nothing: the quote with a status behind it is meant */
         { "192.0.2.1 - - " AT " \"GET /a\"b\"c HTTP/1.1\" 200 1",
           T "client=192.0.2.1; method=GET; target=/a\"b\"c; protocol=HTTP/1.1; status=200; bytes=1" },

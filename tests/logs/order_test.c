@@ -3,7 +3,7 @@
 
 #include "logs/order.h"
 
-#define COUNT 20000
+#define COUNT 6000
 
 static int compare(const void *left, const void *right)
 {

@@ -30,14 +30,6 @@ static int compare_names(const void *left, const void *right)
     return strcmp(((const struct client *)left)->name, ((const struct client *)right)->name);
 }
 
-static void need_folder(void)
-{
-    if (folder != NULL)
-        return;
-    print_message("skipped: DROSSEL_LOGS names no folder with real logs\n");
-    skip();
-}
-
 static struct client *client_named(struct clients *clients, struct drossel_text name)
 {
     for (size_t i = 0; i < clients->count; i++)
@@ -160,7 +152,6 @@ static void real_logs_have_the_records_that_the_oracle_finds(void **state)
         { "vhost-apache-farmwork-2024", "vhost_combined" },
         { "haproxy-raravena-2012", "haproxy" },
     };
-    need_folder();
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
         assert_log(logs[i][0], logs[i][1], 0);
         assert_log(logs[i][0], logs[i][1], 4096);
@@ -196,7 +187,6 @@ static size_t read_folder(const char *name)
 static void every_sample_of_a_hundred_applications_is_read_or_counted(void **state)
 {
     (void)state;
-    need_folder();
     assert_true(read_folder("suites/crowdsec") > 50);
     assert_true(read_folder("suites/logstash") > 0);
     assert_true(read_folder("caddy") > 0);
@@ -206,6 +196,10 @@ static void every_sample_of_a_hundred_applications_is_read_or_counted(void **sta
 int main(void)
 {
     folder = getenv("DROSSEL_LOGS");
+    if (folder == NULL) {
+        puts("1..1\nok 1 - real logs # SKIP DROSSEL_LOGS names no folder with real logs");
+        return 0;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(real_logs_have_the_records_that_the_oracle_finds),
         cmocka_unit_test(every_sample_of_a_hundred_applications_is_read_or_counted),

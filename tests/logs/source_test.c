@@ -182,7 +182,7 @@ static void a_file_without_permission_is_told(void **state)
         assert_source(path, "x\n", 2, NULL);
         return;
     }
-    assert_refused(path, "Permission denied");
+    assert_refused(path, "permission denied; read it as root");
 }
 
 static void no_room_for_what_is_unpacked_is_told(void **state)

@@ -85,6 +85,38 @@ static void the_cached_reader_agrees_whatever_it_read_before(void **state)
     }
 }
 
+static void an_empty_cache_knows_no_minute(void **state)
+{
+    (void)state;
+    struct log_stamp_cache cache = { .zoned = false };
+    struct log_stamp stamp;
+    static const char zeros[] = "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                                "05]       ";
+    assert_false(log_stamp_clf_cached(&cache, (struct drossel_text){ zeros, sizeof zeros - 1 }, &stamp));
+}
+
+/* Zones, fractions and leap seconds of one minute, each behind each. */
+static void a_cached_minute_keeps_its_zone_to_itself(void **state)
+{
+    (void)state;
+    static const char *const tails[] = { "36 -0700", "36 +0000",    "37",       "60 -0700", "60",
+                                         "36.5",     "36.25 -0700", "37 -0700", "38 +01",   "39 +01:00",
+                                         "39 Z",     "39.125 Z",    "1x",       "39 +0100" };
+    enum { TAILS = sizeof tails / sizeof *tails };
+    struct log_stamp_cache cache = { .zoned = false };
+    for (size_t i = 0; i < TAILS * TAILS * TAILS; i++) {
+        const size_t which[] = { i % TAILS, i / TAILS % TAILS, i / TAILS / TAILS };
+        for (size_t j = 0; j < 3; j++) {
+            char line[80];
+            struct log_stamp plain = { 0 }, cached = { 0 };
+            snprintf(line, sizeof line, "10/Oct/2000:13:55:%s]", tails[which[j]]);
+            struct drossel_text whole = { line, strlen(line) };
+            assert_int_equal(log_stamp_clf(whole, &plain), log_stamp_clf_cached(&cache, whole, &cached));
+            assert_memory_equal(&plain, &cached, sizeof plain);
+        }
+    }
+}
+
 static void the_seconds_of_a_cached_minute_are_all_right(void **state)
 {
     (void)state;
@@ -173,6 +205,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stamps_of_the_common_log_format_are_read),
         cmocka_unit_test(the_cached_reader_agrees_whatever_it_read_before),
+        cmocka_unit_test(an_empty_cache_knows_no_minute),
+        cmocka_unit_test(a_cached_minute_keeps_its_zone_to_itself),
         cmocka_unit_test(the_seconds_of_a_cached_minute_are_all_right),
         cmocka_unit_test(stamps_of_iso_8601_are_read),
         cmocka_unit_test(seconds_since_1970_are_read_whatever_their_unit),

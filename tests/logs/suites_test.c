@@ -142,10 +142,6 @@ static void no_line_of_a_real_log_is_lost(void **state)
 {
     (void)state;
     const char *folder = getenv("DROSSEL_LOGS");
-    if (folder == NULL) {
-        print_message("skipped: DROSSEL_LOGS does not name the folder of real logs\n");
-        skip();
-    }
     assert_int_equal(ftw(folder, visit, 16), 0);
     for (size_t i = 0; i < COUNT(access_logs); i++)
         if (!was_read[i])
@@ -154,6 +150,10 @@ static void no_line_of_a_real_log_is_lost(void **state)
 
 int main(void)
 {
+    if (getenv("DROSSEL_LOGS") == NULL) {
+        puts("1..1\nok 1 - real logs # SKIP DROSSEL_LOGS names no folder with real logs");
+        return 0;
+    }
     const struct CMUnitTest tests[] = { cmocka_unit_test(no_line_of_a_real_log_is_lost) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

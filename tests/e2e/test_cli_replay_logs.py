@@ -1,0 +1,224 @@
+"""`drossel replay` over access logs: a record is a request, and the report says whom a policy hits."""
+import gzip
+import json
+import os
+import random
+import subprocess
+import threading
+
+import pytest
+
+from access_log import A, T0, common, decisions_of, line, replay_log, write_log
+from command import drossel, replay, write_policy
+
+PAGE = "limits: { page: { by: address, allow: 2 per 10s } }"
+LOGIN = "classes: { login: { method: POST, path: /login } }\n"
+
+
+def verdicts(decisions):
+    return [decision["verdict"] for decision in decisions]
+
+
+def test_a_log_gives_the_same_decisions_as_its_requests_as_events(build, tmp_path):
+    policy = LOGIN + """
+limits:
+  page: { by: address, allow: 4 per 10s }
+  login: { for: login, by: [account, address], allow: 2 failures per 60s, block: 30s }
+  path: { by: path, allow: 30 per 60s, algorithm: bucket }
+"""
+    dice = random.Random(5)
+    lines, events, second = [], [], 0
+    for _ in range(600):
+        second += dice.randrange(3)
+        client, user = dice.choice(["192.0.2.1", "192.0.2.2", "2001:db8::1"]), dice.choice(["-", "ann", "bob"])
+        method, path, status = dice.choice([("GET", "/a/../%62?x=1", 200), ("POST", "/login", 401), ("POST", "/login?n=2", 302),
+                                              ("POST", "//login", "-")])
+        lines.append(line(second, client, f"{method} {path} HTTP/1.1", status, user))
+        events.append({"t": T0.timestamp() + second, "address": client, "method": method, "path": path}
+                      | ({"account": user} if user != "-" else {}) | ({"status": status} if status != "-" else {}))
+    of_log, of_events = decisions_of(build, tmp_path, policy, lines), replay(build, tmp_path, policy, events)
+    for decision in of_log + of_events:
+        del decision["t"]
+    assert of_log == of_events and len(set(verdicts(of_log))) == 2
+    assert [d for d in of_log if "held" in d], "no request waited for an outcome that the log does not have"
+
+
+def test_a_decision_tells_the_time_of_its_line(build, tmp_path):
+    lines = [line(0), line(1).replace("+0000", "-0130")]
+    assert [d["t"] for d in decisions_of(build, tmp_path, PAGE, lines)] == ["2026-01-05T08:00:00Z", "2026-01-05T09:30:01Z"]
+
+
+def test_clients_that_are_names_are_told_apart_and_shown_by_their_names(build, tmp_path):
+    names = [f"host{n}.example" for n in range(300)] + ["-", "unix:", "240.0.0.1", "x" * 400]
+    lines = [line(n // 100, name) for n, name in enumerate(names * 3)]
+    told = replay_log(build, tmp_path, "client: { ipv6_prefix: 32 }\nlimits: { page: { by: address, allow: 2 per 1h } }", lines, "--top", "all")
+    page = told["limits"]["page"]
+    assert (told["clients"], page["refused"], page["clients_refused"], page["peak"]) == (304, 304, 304, 3)
+    keys = {key["key"] for key in page["top"]}
+    assert {"host7.example", "host299.example", "-", "unix", "240.0.0.1"} <= keys and "240.0.0.0" not in keys
+    combined = replay_log(build, tmp_path, "limits: { page: { by: [address, path], allow: 2 per 1h } }", lines[:300])
+    assert combined["limits"]["page"]["top"][0]["key"].endswith(".example")
+
+
+def test_requests_without_a_request_line_still_count_by_address(build, tmp_path):
+    policy = "classes: { root: { path: / } }\nlimits: { root: { for: root, by: address, allow: 9 per 10s }, other: { for: not root, by: address, allow: 1 per 10s } }"
+    lines = [line(0, request=request, status=400) for request in ("-", "", r"\x16\x03\x01\x02", "quit")] + [line(1)]
+    told = replay_log(build, tmp_path, policy, lines)
+    assert (told["requests"], told["unparsed"]) == (5, 0)
+    assert (told["limits"]["other"]["requests"], told["limits"]["other"]["refused"], told["limits"]["root"]["requests"]) == (4, 3, 1)
+
+
+def test_the_client_is_recovered_from_the_forwarding_header_of_the_log(build, tmp_path):
+    policy = "client: { trusted: [10.0.0.0/8], address_from: X-Forwarded-For }\n" + PAGE
+    lines = [line(n, "10.0.0.1", forwarded=f"198.51.100.9, 203.0.113.{n % 3}") for n in range(9)]
+    told = replay_log(build, tmp_path, policy, lines, "--top", "all")
+    assert {key["key"] for key in told["limits"]["page"]["top"]} == {f"203.0.113.{n}" for n in range(3)}
+
+
+ACCOUNTS = [("", True), ("client: { account_from: [basic] }\n", True), ("client: { account_from: [form.user, basic] }\n", True),
+            ("client: { account_from: [header.Referer, basic] }\n", False), ("client: { account_from: [basic, header.Referer] }\n", True)]
+
+
+@pytest.mark.parametrize("source, is_user", ACCOUNTS, ids=[source or "none" for source, _ in ACCOUNTS])
+def test_the_account_is_the_user_of_the_log_where_the_policy_finds_no_other_first(build, tmp_path, source, is_user):
+    policy = source + "limits: { it: { by: account, allow: 1 per 1h } }"
+    lines = [line(0, user="ann", referer="one"), line(1, user="ann", referer="two"), line(2, user="bob", referer="one")]
+    expected = ["allow", "refuse", "allow"] if is_user else ["allow", "allow", "refuse"]
+    assert verdicts(decisions_of(build, tmp_path, policy, lines)) == expected
+
+
+def test_the_report_says_who_was_refused_when_and_what_it_would_have_cost(build, tmp_path):
+    policy = "limits: { page: { by: address, allow: 2 per 10s, block: 30s }, try: { by: address, allow: 1 per 10s, dry_run: true } }"
+    rows = [(0, 200, "-"), (1, 200, "-"), (2, 302, "ann"), (3, 404, "ann"), (4, 500, "-"), (60, 200, "-")]
+    lines = ["no line at all"] + [line(second, status=status, user=user) for second, status, user in rows]
+    told = replay_log(build, tmp_path, policy, lines)
+    page, dry = told["limits"]["page"], told["limits"]["try"]
+    assert (told["requests"], told["unparsed"], told["clients"]) == (6, 1, 1)
+    assert (told["first"], told["last"]) == ("2026-01-05T08:00:00Z", "2026-01-05T08:01:00Z")
+    assert {name: page[name] for name in ("refused", "refused_signed_in", "refused_successful", "blocked", "longest_lockout", "longest_lockout_key")} == {
+        "refused": 3, "refused_signed_in": 2, "refused_successful": 1, "blocked": 2, "longest_lockout": 30, "longest_lockout_key": A}
+    assert (page["first_refused"], page["last_refused"]) == ("2026-01-05T08:00:02Z", "2026-01-05T08:00:04Z")
+    assert [(e["line"], e["key"], e["text"]) for e in page["examples"]] == [(n, A, lines[n - 1]) for n in (4, 5, 6)]
+    assert page["examples"][0]["file"].endswith("access.log")
+    assert (dry["dry_run"], dry["refused"], dry["refused_successful"]) == (True, 4, 2)
+    assert sum(page["timeline"]["counts"]) == 3 and sum(told["timeline"]["counts"]) == 6
+    assert told["unparsed_examples"] and told["unparsed_examples"][0].endswith(":1: no line at all")
+
+
+def test_the_report_for_people_is_aligned_and_fits_80_columns(build, tmp_path):
+    policy = "limits: { page: { by: address, allow: 2 per 10s, block: 15m }, try: { by: [address, path], allow: 1 per 1m, dry_run: true } }"
+    lines = [line(n // 7, f"2001:db8:{n % 9:x}:ffff:ffff:ffff:ffff:{n % 5:x}", f"GET /{'long' * (n % 2 * 50)} HTTP/1.1") for n in range(900)]
+    path = write_log(tmp_path, lines)
+    text = drossel(build, "replay", "--policy", write_policy(tmp_path, policy), path).stdout
+    assert max(map(len, text.splitlines())) < 80 and text.isascii()
+    assert "900 requests of 9 clients" in text and "DRY RUN" in text and "would have been" in text
+    assert "at the longest: 2001:db8:" in text and "access.log:" in text and "busiest keys" in text
+    assert "15 min" in text and "2026-01-05 08:00:" in text
+
+
+def test_the_examples_are_of_ten_different_keys_where_there_are(build, tmp_path):
+    lines = [line(0, f"192.0.2.{n}") for n in [1] * 30 + list(range(2, 40)) * 3]
+    examples = replay_log(build, tmp_path, PAGE, lines)["limits"]["page"]["examples"]
+    assert len(examples) == len({example["key"] for example in examples}) == 10
+
+
+def test_the_refused_lines_are_written_as_they_stood(build, tmp_path):
+    odd = line(3, agent=r"a\"b \x00 é")
+    lines = [line(0), line(1), line(2, status=304), odd, line(4, "192.0.2.9")]
+    for policy in (PAGE, PAGE.replace("2 per 10s", "2 per 10s, dry_run: true")):
+        out = tmp_path / "refused.log"
+        done = drossel(build, "replay", "--policy", write_policy(tmp_path, policy), "--refused", out, write_log(tmp_path, lines))
+        assert out.read_text().splitlines() == [lines[2], odd] and done.stdout == ""
+
+
+def test_lines_are_taken_by_their_time_or_as_they_stand(build, tmp_path):
+    lines = [line(20), line(0), line(1), line(11), line(21)]
+    assert verdicts(decisions_of(build, tmp_path, PAGE, lines)) == ["allow"] * 5
+    assert verdicts(decisions_of(build, tmp_path, PAGE, lines, "--order", "file")) == ["allow", "allow", "refuse", "refuse", "refuse"]
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(build, tmp_path):
+    path = write_log(tmp_path, [line(0)])
+    for bad in (tmp_path / "no-such.log", tmp_path):
+        done = drossel(build, "replay", "--policy", write_policy(tmp_path, PAGE), "--json", bad, path, code=1)
+        assert str(bad) in done.stderr and json.loads(done.stdout)["requests"] == 1
+
+
+def test_a_truncated_archive_is_named_and_what_is_there_counts(build, tmp_path):
+    lines = "".join(line(n, f"192.0.2.{n % 250}") + "\n" for n in range(5000)).encode()
+    whole, cut = gzip.compress(lines), tmp_path / "cut.log.gz"
+    cut.write_bytes(whole[:len(whole) // 2])
+    path = write_log(tmp_path, [line(0)])
+    done = drossel(build, "replay", "--policy", write_policy(tmp_path, PAGE), "--json", cut, path, code=1)
+    assert "cut.log.gz" in done.stderr and 1 < json.loads(done.stdout)["requests"] < 5001
+
+
+def test_logs_and_events_of_one_replay_are_taken_in_the_order_of_their_time(build, tmp_path):
+    events = tmp_path / "events.jsonl"
+    events.write_text("".join(json.dumps({"t": T0.timestamp() + t, "address": A, "status": 204}) + "\n" for t in (1, 3)))
+    log = write_log(tmp_path, [line(0), line(2), line(30)])
+    done = drossel(build, "replay", "--policy", write_policy(tmp_path, PAGE), "--decisions", "-", log, events)
+    told = [json.loads(text) for text in done.stdout.splitlines()]
+    assert [(d["verdict"], d["status"]) for d in told] == [("allow", 200), ("allow", 204), ("refuse", 429), ("refuse", 429), ("allow", 200)]
+
+
+def test_a_log_through_a_pipe_is_recognised_and_may_be_read_again(build, tmp_path):
+    policy = write_policy(tmp_path, "limits: { page: { by: address, allow: 1 per 1h } }")
+    clients = [f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in range(70000)]
+    text = "".join(common(lap, client) + "\n" for lap in range(2) for client in clients)
+    told = json.loads(drossel(build, "replay", "--policy", policy, "--json", "-", text=text).stdout)
+    page = told["limits"]["page"]
+    assert (told["requests"], told["clients"], page["refused"], page["clients_refused"]) == (140000, 70000, 70000, 70000)
+
+
+def test_a_log_through_a_named_pipe_is_read_once_and_whole(build, tmp_path):
+    fifo, policy = tmp_path / "access.fifo", write_policy(tmp_path, "limits: { page: { by: address, allow: 1 per 1h } }")
+    os.mkfifo(fifo)
+    text = "".join(common(n // 40000, f"10.{n % 40000 >> 8}.{n % 40000 & 255}.1") + "\n" for n in range(80000))
+    writer = threading.Thread(target=fifo.write_text, args=(text,))
+    # the first to open it must be the one that reads it: nobody looks into it before
+    reader = subprocess.Popen([build / "drossel", "replay", "--policy", policy, "--json", fifo], stdout=subprocess.PIPE, text=True)
+    writer.start()
+    try:
+        out, _ = reader.communicate(timeout=60)
+    finally:
+        reader.kill()
+        writer.join()
+    told = json.loads(out)
+    assert reader.returncode == 0 and (told["requests"], told["limits"]["page"]["refused"]) == (80000, 40000)
+
+
+def test_more_clients_than_a_table_has_room_for_change_no_decision(build, tmp_path):
+    clients = [f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in range(120000)]
+    path = write_log(tmp_path, [common(lap, client) for lap in range(2) for client in clients])
+    policy, out = write_policy(tmp_path, "limits: { page: { by: address, allow: 1 per 1h } }"), tmp_path / "decisions"
+    drossel(build, "replay", "--policy", policy, "--decisions", out, path)
+    assert verdicts(map(json.loads, out.read_text().splitlines())) == ["allow"] * 120000 + ["refuse"] * 120000
+
+
+def test_a_window_of_many_requests_takes_no_memory_for_each(build, tmp_path):
+    told = replay_log(build, tmp_path, "limits: { page: { by: address, allow: 10 per 1d } }", [common(n // 5000) for n in range(200000)])
+    assert told["limits"]["page"]["peak"] == 200000
+
+
+def test_two_policies_are_compared_by_limits_requests_and_clients(build, tmp_path):
+    policy = "limits: { page: { by: address, allow: 2 per 10s }, old: { by: path, allow: 99 per 10s } }"
+    other = write_policy(tmp_path, "limits: { page: { by: address, allow: 3 per 10s }, new: { for: login, by: site, allow: 1 per 10s, dry_run: true } }\n" + LOGIN, "other.yaml")
+    lines = [line(0, "192.0.2.1")] * 5 + [line(1, "192.0.2.2")] * 3 + [line(2, "192.0.2.3", "POST /login HTTP/1.1")] * 2
+    told = replay_log(build, tmp_path, policy, lines, "--compare", other)["compare"]
+    assert told["limits"]["page"]["refused"] == [4, 2] and told["limits"]["page"]["clients_refused"] == [2, 1]
+    assert told["limits"]["old"]["refused"] == [0, None] and told["limits"]["new"]["refused"] == [None, 1]
+    assert told["requests"] == {"both": 2, "only_first": 2, "only_second": 1}
+    assert told["clients"]["both"] == 1
+    assert told["clients"]["only_first"] == {"clients": 1, "examples": [{"key": "192.0.2.2", "requests": 3, "refused": 1}]}
+    assert told["clients"]["only_second"] == {"clients": 1, "examples": [{"key": "192.0.2.3", "requests": 2, "refused": 1}]}
+    assert told["second"]["limits"]["page"]["refused"] == 2
+    text = drossel(build, "replay", "--policy", tmp_path / "policy.yaml", "--compare", other, tmp_path / "access.log").stdout
+    assert "hit only by A" in text and "hit only by B" in text and str(other) in text
+
+
+def test_a_policy_without_limits_and_an_empty_log_are_reported(build, tmp_path):
+    empty = replay_log(build, tmp_path, PAGE, [])
+    assert (empty["requests"], empty["first"], empty["limits"]["page"]["peak"]) == (0, None, 0)
+    assert drossel(build, "replay", "--policy", tmp_path / "policy.yaml", tmp_path / "access.log").stdout.startswith("0 requests")
+    assert replay_log(build, tmp_path, "", [line(0)])["limits"] == {}
