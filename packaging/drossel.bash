@@ -5,7 +5,7 @@ _drossel()
     local options=--help
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "run check explain replay suggest show reset block unblock version help --help --version" -- "$cur"))
+        COMPREPLY=($(compgen -W "run check explain replay suggest show top reset block unblock version help --help --version" -- "$cur"))
         return
     fi
     case $prev in
@@ -49,11 +49,12 @@ _drossel()
     check) options="--quiet --help" ;;
     explain) options="--peer --address --header --account --token --host --cost --door --table --private --help" ;;
     replay) options="--policy --compare --format --map --order --decisions --refused --json --top --door --help" ;;
-    show) options="--table --policy --json --all --all-limits --help" ;;
+    show) options="--table --policy --json --all --all-limits --limits --dry-run --watch --help" ;;
+    top) options="--table --policy --ascii --help" ;;
     reset | block | unblock) options="--limit --table --policy --help" ;;
     suggest) options="--format --map --order --policy --html --json --all --help" ;;
     help)
-        COMPREPLY=($(compgen -W "run check explain replay suggest show reset block unblock version" -- "$cur"))
+        COMPREPLY=($(compgen -W "run check explain replay suggest show top reset block unblock version" -- "$cur"))
         return
         ;;
     esac

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
@@ -54,6 +55,19 @@ struct table *live_open(const struct live_place *place)
     if (table == NULL)
         cli_complain("%s", error);
     return table;
+}
+
+struct live_file live_file_of(const struct table *table)
+{
+    struct stat status = { 0 };
+    (void)stat(table_path(table), &status);
+    return (struct live_file){ status.st_dev, status.st_ino };
+}
+
+bool live_is_in_place(const struct table *table, struct live_file file)
+{
+    struct live_file now = live_file_of(table);
+    return now.device == file.device && now.inode == file.inode;
 }
 
 const char *live_limit_name(const struct table *table, uint32_t index)

@@ -4,6 +4,8 @@
 #ifndef DROSSEL_CLI_LIVE_H
 #define DROSSEL_CLI_LIVE_H
 
+#include <sys/types.h>
+
 #include "drossel.h"
 #include "policy/policy.h"
 #include "table/table.h"
@@ -21,6 +23,15 @@ struct live_place {
 
 /* Opens the table that exists there, whatever its size.  NULL after having told why. */
 struct table *live_open(const struct live_place *place);
+
+/* Which file a table was opened from; its name may be given to another one while it is watched. */
+struct live_file {
+    dev_t device;
+    ino_t inode;
+};
+struct live_file live_file_of(const struct table *table);
+/* Does the path still lead to that file? */
+bool live_is_in_place(const struct table *table, struct live_file file);
 
 /* Opens a policy; NULL after having printed its mistakes.  Warnings are printed on demand: where the policy is put in force,
  * not where it is only asked. */

@@ -95,10 +95,36 @@ void live_past_read(const struct table *table, struct live_past *past)
     qsort(past->offender, past->count, sizeof past->offender[0], compare);
 }
 
-const struct table_offender *live_past_find(const struct live_past *past, uint16_t limit, uint64_t tag, bool is_dry_run)
+/* The first one of a key; all of the same key follow it. */
+static size_t first_of(const struct live_past *past, uint64_t tag)
 {
-    struct table_offender wanted = { .tag = tag, .limit = limit, .is_dry_run = is_dry_run };
-    return bsearch(&wanted, past->offender, past->count, sizeof past->offender[0], compare);
+    size_t low = 0, high = past->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (past->offender[middle].tag < tag)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct live_stops live_past_find(const struct live_past *past, const struct live_limits *limits,
+                                 const struct table_entry *entry, bool is_dry_run)
+{
+    struct live_stops stops = { 0 };
+    const struct live_limit *limit = live_limits_at(limits, entry->limit);
+    for (size_t i = first_of(past, entry->tag); i < past->count && past->offender[i].tag == entry->tag; i++) {
+        const struct table_offender *offender = &past->offender[i];
+        if (offender->is_dry_run != is_dry_run || live_limits_at(limits, offender->limit) != limit)
+            continue;
+        stops.count += live_stopped(offender->count);
+        if (stops.first_ns == 0 || offender->first_ns < stops.first_ns)
+            stops.first_ns = offender->first_ns;
+        if (offender->last_ns > stops.last_ns)
+            stops.last_ns = offender->last_ns;
+    }
+    return stops;
 }
 
 /* The table's clock follows no step of the wall clock: what counts is how long ago it was. */

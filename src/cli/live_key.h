@@ -6,6 +6,7 @@
 
 #include <time.h>
 
+#include "cli/live_limits.h"
 #include "engine/engine.h"
 #include "table/stats.h"
 #include "table/table.h"
@@ -32,14 +33,20 @@ uint32_t live_key_worth(struct table *table, const struct table_entry *entry, ui
 
 /* ---- the past ---- */
 
-/* All offenders, sorted for live_past_find. */
+/* All offenders, sorted by their keys. */
 struct live_past {
     size_t count;
     struct table_offender offender[TABLE_OFFENDERS_MAX];
 };
 void live_past_read(const struct table *table, struct live_past *past);
-/* Of a key in a limit, or NULL. */
-const struct table_offender *live_past_find(const struct live_past *past, uint16_t limit, uint64_t tag, bool is_dry_run);
+
+/* How often a key was stopped in a limit, whatever numbers the limit had then, and when for the first and the last time. */
+struct live_stops {
+    uint64_t count;
+    uint64_t first_ns, last_ns;      /* 0: never */
+};
+struct live_stops live_past_find(const struct live_past *past, const struct live_limits *limits,
+                                 const struct table_entry *entry, bool is_dry_run);
 
 /* A moment of the table's clock as local time, `2026-11-30 12:34:56`, and how long ago it was, `47 s ago`. */
 void live_when_format(uint64_t then_ns, uint64_t now_ns, char *out, size_t cap);

@@ -137,15 +137,15 @@ static void print_key(const struct show_view *view, const struct live_key *key)
     char state[64], counts[48] = "", last[64] = "";
     const struct live_limit *limit = live_limits_at(view->limits, key->entry.limit);
     bool is_dry_run = limit != NULL && limit->sum.is_dry_run;
-    const struct table_offender *past = live_past_find(view->past, key->entry.limit, key->entry.tag, is_dry_run);
+    struct live_stops stops = live_past_find(view->past, view->limits, &key->entry, is_dry_run);
     if (key->entry.limit != TABLE_LIMIT_BAN && key->block_ns == 0)
         snprintf(counts, sizeof counts, "%llu/%llu", (unsigned long long)key->used, (unsigned long long)key->count);
     print_state(key, is_dry_run, state, sizeof state);
-    if (past != NULL)
-        live_ago_format(past->last_ns, view->now_ns, last, sizeof last);
+    if (stops.count > 0)
+        live_ago_format(stops.last_ns, view->now_ns, last, sizeof last);
     printf("%-20s %-*s %12s %9llu  %-22s %7u %9llu%s%s\n", live_limit_name(view->table, key->entry.limit), KEY_WIDTH,
            key->entry.name, counts, (unsigned long long)key->remaining, state, key->entry.state.strikes & LIVE_STRIKES,
-           (unsigned long long)(past != NULL ? live_stopped(past->count) : 0), *last != '\0' ? "  " : "", last);
+           (unsigned long long)stops.count, *last != '\0' ? "  " : "", last);
 }
 
 size_t show_rows(bool all, size_t kept, size_t count)
@@ -248,6 +248,7 @@ static void sleep_for(double seconds)
 static bool watch(struct show_view *view, const struct show_values *values, double seconds)
 {
     bool clears = !values->json && isatty(STDOUT_FILENO);
+    struct live_file file = live_file_of(view->table);
     for (;;) {
         if (clears)
             fputs(HOME_AND_CLEAR, stdout);
@@ -259,8 +260,8 @@ static bool watch(struct show_view *view, const struct show_values *values, doub
             return false; /* nobody reads any more */
         keep_for_rates(view);
         sleep_for(seconds);
-        if (table_is_lost(view->table)) {
-            cli_complain("%s: was cut off while it was watched; start again once it is made anew",
+        if (table_is_lost(view->table) || !live_is_in_place(view->table, file)) {
+            cli_complain("%s: was removed, replaced or cut off while it was watched; start again",
                          table_path(view->table));
             return false;
         }

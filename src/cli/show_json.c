@@ -15,20 +15,23 @@ static json_t *count_json(uint64_t count)
     return json_integer((json_int_t)count);
 }
 
+static json_t *when_json(const struct show_view *view, uint64_t then_ns)
+{
+    return then_ns > 0 ? json_real(live_when_unix(then_ns, view->now_ns)) : json_null();
+}
+
 static json_t *key_json(const struct show_view *view, const struct live_key *key)
 {
     const struct live_limit *limit = live_limits_at(view->limits, key->entry.limit);
     bool is_dry_run = limit != NULL && limit->sum.is_dry_run;
-    const struct table_offender *past = live_past_find(view->past, key->entry.limit, key->entry.tag, is_dry_run);
+    struct live_stops stops = live_past_find(view->past, view->limits, &key->entry, is_dry_run);
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:b, s:o, s:o, s:o}", "limit",
                      live_limit_name(view->table, key->entry.limit), "key", key->entry.name, "used",
                      count_json(key->used), "count", count_json(key->count), "remaining", count_json(key->remaining),
                      "wait", seconds_json(key->block_ns == 0 ? key->wait_ns : 0), "block", seconds_json(key->block_ns),
                      "strikes", (int)key->entry.state.strikes & LIVE_STRIKES, "dry_run", is_dry_run, "stopped",
-                     count_json(past != NULL ? live_stopped(past->count) : 0), "first_stopped",
-                     past != NULL ? json_real(live_when_unix(past->first_ns, view->now_ns)) : json_null(),
-                     "last_stopped",
-                     past != NULL ? json_real(live_when_unix(past->last_ns, view->now_ns)) : json_null());
+                     count_json(stops.count), "first_stopped", when_json(view, stops.first_ns), "last_stopped",
+                     when_json(view, stops.last_ns));
 }
 
 static json_t *keys_json(const struct show_view *view)

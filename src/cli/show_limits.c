@@ -95,7 +95,7 @@ void show_print_dry_run(const struct show_view *view, bool all)
         return;
     }
     qsort(sorted, count, sizeof sorted[0], compare_last);
-    printf("%-20s %-*s %-20s %-19s  %-19s\n", "limit", KEY_WIDTH, "key", "would have been", "first", "last");
+    printf("%-20s %-*s %-20s %-19s  %s\n", "limit", KEY_WIDTH, "key", "would have been", "first", "last");
     size_t wanted = show_rows(all, ROWS_KEPT, count);
     for (size_t i = 0; i < wanted; i++)
         print_offender(view, sorted[i]);

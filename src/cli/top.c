@@ -79,11 +79,13 @@ static void scan(struct top *top)
 static void view(struct top *top)
 {
     uint64_t drawn_ns = 0;
+    struct live_file file = live_file_of(top->model->table);
     timeout(TURN_MS);
     while (!top->quit && told_to_end == 0) {
         scan(top);
         uint64_t now_ns = steady_ns();
         if (top->changed || now_ns - drawn_ns >= REFRESH_NS) {
+            top->is_gone = !live_is_in_place(top->model->table, file);
             top_refresh(top, table_now(top->model->table));
             top_draw(top);
             drawn_ns = now_ns;
@@ -101,13 +103,16 @@ static void view(struct top *top)
     }
 }
 
-static bool open_screen(void)
+static SCREEN *open_screen(void)
 {
     const char *term = getenv("TERM");
-    if (newterm(NULL, stdout, stdin) == NULL) {
+    top_guard_drawing(true);
+    SCREEN *screen = newterm(NULL, stdout, stdin);
+    if (screen == NULL) {
+        top_guard_drawing(false);
         cli_complain("the terminal %s is not known here; set TERM, or use `drossel show --watch`",
                      term != NULL ? term : "without a name");
-        return false;
+        return NULL;
     }
     cbreak();
     noecho();
@@ -115,7 +120,7 @@ static bool open_screen(void)
     set_escdelay(50);
     curs_set(0);
     top_looks_init();
-    return true;
+    return screen;
 }
 
 static int show(struct table *table, const struct top_values *values)
@@ -130,10 +135,14 @@ static int show(struct table *table, const struct top_values *values)
     top->model = model;
     top->ascii = values->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
     take_signals();
-    if (!open_screen())
+    SCREEN *screen = open_screen();
+    if (screen == NULL)
         goto out;
     view(top);
     endwin();
+    top_guard_drawing(false);
+    top_screen_end();
+    delscreen(screen);
     code = told_to_end != 0 && told_to_end != SIGINT ? 128 + (int)told_to_end : CLI_DONE;
 out:
     free(top);

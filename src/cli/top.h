@@ -28,6 +28,7 @@ struct top {
     struct top_model *model;
     enum top_mode mode, behind;      /* behind: where typing, asking and help came from */
     bool paused, quit, ascii;
+    bool is_gone;                    /* the table's file was removed or replaced */
     bool changed;                    /* what is shown has to be arranged anew */
     uint64_t now_ns;                 /* of what is shown; in a pause of its beginning */
     uint32_t selected, first;        /* in the list: the row, and the one at the top of the screen */

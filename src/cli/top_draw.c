@@ -110,6 +110,8 @@ static void draw_sums(const struct top *top)
                  (unsigned long long)counts.evicted_full, (unsigned long long)counts.evicted_blocked);
     if (table_is_lost(top->model->table))
         snprintf(text, sizeof text, "THE TABLE WAS CUT OFF: what follows is nothing; q, and start again");
+    else if (top->is_gone)
+        snprintf(text, sizeof text, "THE TABLE WAS REMOVED OR REPLACED: this is the old one; q, and start again");
     top_put(1, 0, COLS, text);
 }
 

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -26,6 +28,7 @@ struct terminal {
 };
 
 static volatile sig_atomic_t child;
+static _Atomic bool *drawing; /* of both processes; NULL: there was no memory, and nobody is guarded */
 
 static void add_sequence(struct terminal *terminal, const char *name)
 {
@@ -52,6 +55,7 @@ static void learn(struct terminal *terminal)
     add_sequence(terminal, "rmcup"); /* the alternate screen */
     add_sequence(terminal, "rmkx");  /* the keypad */
     add_sequence(terminal, "cnorm"); /* the cursor */
+    del_curterm(cur_term);
 }
 
 /* The guard may not be in the foreground any more: changing modes must not stop it. */
@@ -69,9 +73,11 @@ static void restore(const struct terminal *terminal)
     }
 }
 
-static void pass_on(int signal_number)
+/* What the terminal sends goes to both already; twice, Ctrl-Z would stop the child again as soon as it goes on. */
+static void pass_on(int signal_number, siginfo_t *info, void *context)
 {
-    if (child > 0)
+    (void)context;
+    if (child > 0 && info->si_code != SI_KERNEL)
         kill((pid_t)child, signal_number);
 }
 
@@ -79,7 +85,7 @@ static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGU
 
 static void pass_signals_on(void)
 {
-    struct sigaction action = { .sa_handler = pass_on };
+    struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO };
     for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++)
         sigaction(passed_on[i], &action, NULL);
 }
@@ -110,11 +116,16 @@ static int wait_for_child(const struct terminal *terminal)
             kill((pid_t)child, SIGCONT);
             continue;
         }
-        if (WIFEXITED(status))
-            return WEXITSTATUS(status);
-        restore(terminal);
-        return die_of(WTERMSIG(status));
+        if (atomic_load(drawing))
+            restore(terminal);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : die_of(WTERMSIG(status));
     }
+}
+
+void top_guard_drawing(bool is_drawing)
+{
+    if (drawing != NULL)
+        atomic_store(drawing, is_drawing);
 }
 
 bool top_guard(int *code)
@@ -122,12 +133,17 @@ bool top_guard(int *code)
     struct terminal terminal = { .has_modes = false };
     sigset_t all, before;
     pid_t guard = getpid();
+    void *shared = mmap(NULL, sizeof *drawing, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return true;
+    drawing = shared;
     learn(&terminal);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t forked = fork();
     if (forked == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
+        prctl(PR_SET_NAME, "drossel-top"); /* `pkill -HUP -x drossel` means the server */
         sigprocmask(SIG_SETMASK, &before, NULL);
         if (getppid() != guard) /* killed before we asked to be told */
             _exit(CLI_FAILED);
@@ -136,7 +152,7 @@ bool top_guard(int *code)
     if (forked > 0) {
         child = (sig_atomic_t)forked;
         pass_signals_on();
-        prctl(PR_SET_NAME, "drossel-guard"); /* who kills `drossel` by its name means the one that draws */
+        prctl(PR_SET_NAME, "drossel-guard"); /* who kills by name the one that draws does not mean both */
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (forked < 0)

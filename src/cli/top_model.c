@@ -196,10 +196,9 @@ static bool read_key(struct top_model *model, const struct top_ranked *ranked, u
         return false;
     const struct live_limit *limit = live_limits_at(model->limits, key->live.entry.limit);
     key->is_dry_run = limit != NULL && limit->sum.is_dry_run;
-    const struct table_offender *past =
-        live_past_find(model->past, key->live.entry.limit, key->live.entry.tag, key->is_dry_run);
-    key->stopped = past != NULL ? live_stopped(past->count) : 0;
-    key->last_ns = past != NULL ? past->last_ns : 0;
+    struct live_stops stops = live_past_find(model->past, model->limits, &key->live.entry, key->is_dry_run);
+    key->stopped = stops.count;
+    key->last_ns = stops.last_ns;
     return true;
 }
 

@@ -22,6 +22,13 @@ bool top_screen_begin(void)
     return canvas != NULL && werase(canvas) == OK;
 }
 
+void top_screen_end(void)
+{
+    if (canvas != NULL)
+        delwin(canvas);
+    canvas = NULL;
+}
+
 void top_screen_show(void)
 {
     for (int y = 0; y < LINES; y++) {

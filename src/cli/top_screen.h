@@ -24,6 +24,7 @@ void top_put_right(int y, int x, int width, const char *text);
  * screen, by sequences that not every program that calls itself xterm knows. */
 bool top_screen_begin(void);
 void top_screen_show(void);
+void top_screen_end(void);
 
 /* One column for each value from `from` on: its height for how much of the greatest it is; red where `marked` is not 0. */
 struct top_plot {

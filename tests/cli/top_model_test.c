@@ -109,6 +109,28 @@ static void a_limit_that_comes_later_and_one_with_new_numbers_are_followed(void 
     close_model(model);
 }
 
+/* A reload with other numbers gives the limit another entry in the registry: to a person it is the same limit. */
+static void how_often_a_key_was_stopped_outlives_changed_numbers(void **state)
+{
+    (void)state;
+    struct top_model *model = open_model(1024);
+    uint16_t page = limit_named(model, "page"), other = limit_named(model, "other");
+    uint16_t changed = register_limit(model->table, "page", (struct engine_spec){ .count = 99, .period_ns = SECOND });
+    const uint16_t limits[] = { page, page, other, changed };
+    for (uint64_t i = 0; i < 4; i++) {
+        struct table_offence offence = {
+            .key = key_of(1), .limit = limits[i], .verdict = TABLE_REFUSED, .now_ns = NOW + i
+        };
+        table_stats_offend(model->table, &offence);
+    }
+    charge(model, changed, 1, 2, "192.0.2.1");
+    scan_all(model);
+    assert_int_equal(model->key_count, 1);
+    assert_int_equal(model->key[0].stopped, 3);
+    assert_int_equal(model->key[0].last_ns, NOW + 3);
+    close_model(model);
+}
+
 /* ---- the keys ---- */
 
 static void keys_come_closest_to_their_limit_first(void **state)
@@ -366,6 +388,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rate_is_what_came_since_the_sample_before),
         cmocka_unit_test(a_limit_that_comes_later_and_one_with_new_numbers_are_followed),
+        cmocka_unit_test(how_often_a_key_was_stopped_outlives_changed_numbers),
         cmocka_unit_test(keys_come_closest_to_their_limit_first),
         cmocka_unit_test(the_choice_is_that_of_sorting_all),
         cmocka_unit_test(a_stretch_is_bounded_and_the_first_pass_shows_what_it_has),

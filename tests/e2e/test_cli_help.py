@@ -8,7 +8,7 @@ import pytest
 from command import drossel
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-COMMANDS = ["run", "check", "explain", "replay", "suggest", "show", "reset", "block", "unblock"]
+COMMANDS = ["run", "check", "explain", "replay", "suggest", "show", "top", "reset", "block", "unblock"]
 
 
 def options_of(build, command):

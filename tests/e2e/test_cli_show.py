@@ -129,6 +129,19 @@ def test_watching_tells_rates_and_ends_quietly_when_nobody_reads_any_more(build,
         assert watcher.returncode in (1, -signal.SIGPIPE)
 
 
+def test_watching_ends_when_the_table_is_replaced(build, nginx):
+    server = nginx(POLICY.format(dry=""))
+    with subprocess.Popen([build / "drossel", "show", "--policy", server.policy, "--watch", "0.1"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as watcher:
+        try:
+            assert "keys used" in watcher.stdout.readline()
+            (server.folder / "table").rename(server.folder / "old")
+            assert "was removed, replaced or cut off" in watcher.communicate(timeout=10)[1]
+        finally:
+            watcher.kill()
+        assert watcher.returncode == 1
+
+
 def test_watching_on_a_terminal_shows_one_screen_after_the_other(build, nginx):
     server = nginx(POLICY.format(dry=""))
     visit(server, "203.0.113.7")

@@ -23,6 +23,15 @@ limits:
 DOWN, ESCAPE, ENTER = "\x1bOB", "\x1b", "\r"
 
 
+def fresh_modes():
+    """Those of a new pseudo-terminal: by the time that a command's own is looked at, it may have changed them."""
+    ends = os.openpty()
+    modes = termios.tcgetattr(ends[0])
+    for end in ends:
+        os.close(end)
+    return modes
+
+
 class Terminal:
     """A command on a pseudo-terminal, and the screen as a person sees it."""
 
@@ -33,7 +42,7 @@ class Terminal:
         environment = {"LC_ALL": "C.UTF-8", **os.environ, "TERM": term, **environment}
         self.process = pexpect.spawn(str(arguments[0]), [str(argument) for argument in arguments[1:]],
                                      dimensions=(lines, columns), env=environment, timeout=10)
-        self.modes = termios.tcgetattr(self.process.child_fd)
+        self.modes = fresh_modes()
 
     def read(self):
         try:
@@ -287,6 +296,21 @@ def test_a_block_of_the_address_holds_in_all_limits_and_reset_forgets(top, busy,
     view.press("y")
     view.see("ban: 203.0.113.3 forgotten")
     assert visit(busy, "203.0.113.3") == [200]
+
+
+def test_a_table_that_was_replaced_or_cut_off_is_told(top, busy):
+    table = busy.folder / "table"
+    view = top()
+    view.see("203.0.113.2")
+    table.rename(busy.folder / "old")
+    view.see("THE TABLE WAS REMOVED OR REPLACED")
+    (busy.folder / "old").rename(table)
+    view.see("passed .* keys used")
+    busy.stop()
+    os.truncate(table, 4096)
+    view.see("THE TABLE WAS CUT OFF")
+    view.press("q")
+    assert view.end().exitstatus == 0
 
 
 # ---- the terminal afterwards ----
