@@ -65,6 +65,8 @@ struct limiter *limiter_open(const struct policy *policy, struct table *table, c
         if ((limit.spec.flags & both) == both && limit.spec.block_ns > limiter->ban_extend_ns)
             limiter->ban_extend_ns = limit.spec.block_ns;
     }
+    limiter->naming =
+        (uint16_t)key_part_hash(table_secret(table), 254, policy->secret.data, policy->secret.size).half[1];
     limiter->peer_is_client = policy->client.trusted == NULL && !policy->require_trusted;
     limiter->has_classes = policy->class_count > 0;
     limiter->has_exemptions = policy_has_exemptions(policy);
@@ -134,7 +136,8 @@ INLINED void charge_and_merge(const struct limiter *limiter, struct subject_find
                                  .now_ns = finder->request->now_ns,
                                  .has_open = charges->has_open,
                                  .name = limiter_name_of_charge,
-                                 .context = &naming };
+                                 .context = &naming,
+                                 .naming = limiter->naming };
     bool admitted = charges->count == 0 || store_table_charge(limiter->table, &batch);
     if (batch.is_held) {
         limiter_hold(limiter, &batch, charges->rate, finder->request, decision);

@@ -28,6 +28,7 @@ struct limiter {
     const struct plain_limit *alone; /* the only limit there is, if it goes the shortest way; else NULL */
     bool peer_is_client;             /* nobody is trusted to tell another address */
     bool has_classes, has_exemptions; /* of the policy: without them its facts need not be looked at */
+    uint16_t naming;                 /* tells names made with this policy's secret from others */
     uint64_t ban_extend_ns;          /* the longest `ban` with `extend`; 0: none */
     uint16_t limit_id[];             /* of policy->rates, by index: place in the table's registry */
 };

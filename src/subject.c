@@ -243,13 +243,27 @@ const struct policy_override *subject_override(struct subject_finder *finder, co
 
 /* ---- readable ---- */
 
+size_t subject_digest_format(uint32_t head, char *out, size_t cap)
+{
+    static const char digits[] = "0123456789abcdef";
+    if (cap < SUBJECT_DIGEST_TEXT)
+        return 0;
+    *out = '#';
+    for (unsigned i = 0; i < 8; i++)
+        out[1 + i] = digits[head >> (28 - 4 * i) & 15];
+    out[9] = '\0';
+    return 9;
+}
+
 static size_t address_format(const struct subject_finder *finder, char *out, size_t cap)
 {
     char text[DROSSEL_ADDRESS_TEXT];
-    drossel_address_format(&finder->client_key, text);
+    size_t size = drossel_address_format(&finder->client_key, text);
     if (finder->client_key.family == DROSSEL_IPV6 && finder->policy->ipv6_prefix < 128)
         return (size_t)snprintf(out, cap, "%s/%u", text, (unsigned)finder->policy->ipv6_prefix);
-    return (size_t)snprintf(out, cap, "%s", text);
+    if (size < cap)
+        memcpy(out, text, size + 1);
+    return size < cap ? size : 0;
 }
 
 /* A path may hold any byte: what is no plain ASCII is shown as `?`, so that no log line can be forged. */
@@ -278,7 +292,7 @@ static size_t part_format(struct subject_finder *finder, const struct policy_par
     case POLICY_BY_TOKEN:
     case POLICY_BY_HEADER:
         if (part_hash(finder, part, &hash))
-            return (size_t)snprintf(out, cap, "#%08x", (unsigned)(hash.half[0] >> 32));
+            return subject_digest_format((uint32_t)(hash.half[0] >> 32), out, cap);
     }
     return 0;
 }

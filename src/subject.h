@@ -84,6 +84,10 @@ size_t subject_format(struct subject_finder *finder, uint32_t index, char *out, 
  * SHA-256: the same in all tables and logs. */
 size_t subject_account_format(struct subject_finder *finder, char *out, size_t cap);
 
+/* The head of a digest as `#` and 8 hexadecimal digits; nothing where it does not fit.  Returns the length. */
+#define SUBJECT_DIGEST_TEXT 10
+size_t subject_digest_format(uint32_t head, char *out, size_t cap);
+
 /* Is somebody signed in: was there a token? */
 bool subject_signed_in(struct subject_finder *finder);
 

@@ -133,5 +133,6 @@ size_t subject_account_format(struct subject_finder *finder, char *out, size_t c
     struct drossel_text secret = finder->policy->secret;
     account_digest(secret.data, secret.size, account_class_name(class), (struct drossel_text){ message + 1, size - 1 },
                    digest);
-    return (size_t)snprintf(out, cap, "#%02x%02x%02x%02x", digest[0], digest[1], digest[2], digest[3]);
+    uint32_t head = (uint32_t)digest[0] << 24 | (uint32_t)digest[1] << 16 | (uint32_t)digest[2] << 8 | digest[3];
+    return subject_digest_format(head, out, cap);
 }

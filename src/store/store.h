@@ -36,6 +36,7 @@ struct store_batch {
     /* Writes the readable name of a fresh key, for tables with names; NULL: none. */
     size_t (*name)(void *context, const struct store_charge *charge, char *out, size_t cap);
     void *context;
+    uint16_t naming;             /* by which rules: a name made by other ones is made anew */
 };
 
 /* Charges all or nothing.  Returns whether all charges that are not advisory were admitted.  Each charge's verdict is set.

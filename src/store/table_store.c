@@ -208,13 +208,16 @@ INLINED bool has_absent(const struct store_batch *batch, uint32_t count)
     return false;
 }
 
+/* A key that was cleared, or lost its slot for a while, mostly finds its name still there: to make one takes longer than all else. */
 static void set_name(struct table *table, const struct store_batch *batch, uint32_t i)
 {
-    if (batch->name == NULL || !table_has_names(table))
+    struct table_key key = batch->charge[i].key;
+    key.tag |= batch->naming;
+    if (batch->name == NULL || !table_has_names(table) || table_name_is_set(table, &batch->hold[i], key))
         return;
     char name[TABLE_NAME_BYTES];
     size_t size = batch->name(batch->context, &batch->charge[i], name, sizeof name);
-    table_name_set(table, &batch->hold[i], batch->charge[i].key, name, size);
+    table_name_set(table, &batch->hold[i], key, name, size);
 }
 
 /* Gives the admitted keys that have none a slot.  AGAIN if somebody stood in the way, or had put the key there meanwhile

@@ -27,7 +27,7 @@ struct slot {
 _Static_assert(sizeof(struct slot) == 64, "a slot is one cache line");
 
 struct name_slot {
-    _Atomic uint64_t key;            /* tag of the key that the name belongs to: stale names are seen by it */
+    _Atomic uint64_t key;            /* tag of the key that the name belongs to, so that stale ones are seen, and by which rules it was named */
     _Atomic uint64_t text[TABLE_NAME_BYTES / 8];
 };
 _Static_assert(sizeof(struct name_slot) == 64, "a name is as long as a slot");

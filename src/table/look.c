@@ -30,13 +30,19 @@ static void name_read(const struct table *table, struct table_entry *entry)
         return;
     const struct name_slot *name = &table->names[entry->slot];
     uint64_t words[TABLE_NAME_BYTES / 8];
-    if (atomic_load_explicit(&name->key, memory_order_acquire) != entry->tag) /* acquire: its text is complete */
+    uint64_t key = atomic_load_explicit(&name->key, memory_order_acquire); /* acquire: its text is complete */
+    if ((key & TABLE_TAG_MASK) != entry->tag)
         return;
     for (unsigned i = 0; i < TABLE_NAME_BYTES / 8; i++)
         words[i] = atomic_load_explicit(&name->text[i], memory_order_relaxed);
     atomic_thread_fence(memory_order_acquire);
-    if (atomic_load_explicit(&name->key, memory_order_relaxed) == entry->tag)
+    if (atomic_load_explicit(&name->key, memory_order_relaxed) == key)
         memcpy(entry->name, words, sizeof words);
+}
+
+bool table_name_is_set(const struct table *table, const struct table_hold *hold, struct table_key key)
+{
+    return table->names != NULL && atomic_load_explicit(&table->names[hold->slot].key, memory_order_relaxed) == key.tag;
 }
 
 void table_name_set(struct table *table, const struct table_hold *hold, struct table_key key, const char *name,

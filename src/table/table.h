@@ -180,8 +180,11 @@ bool table_put(struct table *table, const struct table_hold *hold, struct table_
 /* Frees the guard without writing. */
 void table_drop(struct table *table, const struct table_hold *hold);
 
-/* Sets the readable name of a held slot (only where the table has names; cut to TABLE_NAME_BYTES). */
+/* Sets the readable name of a held slot (only where the table has names; cut to TABLE_NAME_BYTES).  The lower 16 bits of the key's tag, which are no part of
+ * it, may say by which rules it was named. */
 void table_name_set(struct table *table, const struct table_hold *hold, struct table_key key, const char *name, size_t size);
+/* Has the slot this key's name still, by the same rules, from when it was the key's before?  Then it need not be made anew. */
+bool table_name_is_set(const struct table *table, const struct table_hold *hold, struct table_key key);
 
 /* ---- for looking at it ---- */
 

@@ -144,6 +144,33 @@ static void a_name_belongs_to_its_key_only(void **state)
     table_close(table);
 }
 
+static void a_key_that_comes_back_has_its_name_still_by_the_same_rules_only(void **state)
+{
+    (void)state;
+    struct table *table = open_private_table(64);
+    uint16_t limit = page_limit(table);
+    struct table_hold hold;
+    struct table_key named = key_of(1), otherwise = key_of(1), other = key_of(2);
+    named.tag |= 7;
+    otherwise.tag |= 8;
+    assert_int_equal(table_insert(table, key_of(1), limit, NOW, table_ticket(), &hold), TABLE_TAKEN);
+    assert_false(table_name_is_set(table, &hold, named));
+    table_name_set(table, &hold, named, "#0123abcd", 9);
+    assert_true(table_put(table, &hold, key_of(1), limit));
+    uint64_t slot = 0;
+    struct table_entry entry;
+    assert_true(table_next(table, &slot, &entry));
+    assert_string_equal(entry.name, "#0123abcd"); /* the rules are no part of the key */
+    assert_true(table_forget(table, &entry, NOW));
+    assert_int_equal(table_insert(table, key_of(1), limit, NOW, table_ticket(), &hold), TABLE_TAKEN);
+    assert_true(hold.fresh);
+    assert_true(table_name_is_set(table, &hold, named));
+    assert_false(table_name_is_set(table, &hold, otherwise));
+    assert_false(table_name_is_set(table, &hold, other));
+    table_drop(table, &hold);
+    table_close(table);
+}
+
 /* P6 */
 static void a_guard_left_by_the_dead_is_taken_over(void **state)
 {
@@ -252,6 +279,7 @@ int main(void)
         cmocka_unit_test(a_blocked_key_goes_only_when_all_eight_are_and_then_the_first_to_end),
         cmocka_unit_test(a_refused_request_displaces_nobody),
         cmocka_unit_test(a_name_belongs_to_its_key_only),
+        cmocka_unit_test(a_key_that_comes_back_has_its_name_still_by_the_same_rules_only),
         cmocka_unit_test(a_guard_left_by_the_dead_is_taken_over),
         cmocka_unit_test(who_lost_his_guard_writes_nothing),
         cmocka_unit_test(tickets_of_parent_and_child_differ),
