@@ -130,6 +130,8 @@ static size_t size_before_comma(struct drossel_text text)
 {
     bool quoted = false;
     size_t i;
+    if (memchr(text.data, ',', text.size) == NULL) /* nearly always */
+        return text.size;
     for (i = 0; i < text.size && (quoted || text.data[i] != ','); i++) {
         quoted ^= text.data[i] == '"';
         i += quoted && text.data[i] == '\\' && i + 1 < text.size;

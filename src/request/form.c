@@ -60,6 +60,12 @@ static void keep_value(struct drossel_text value, uint32_t source, const struct 
     body_keep(search, source, form_decode(value, true, room, cap, &search->found->malformed));
 }
 
+/* Names seldom are. */
+static bool is_encoded(struct drossel_text name)
+{
+    return name.size > 0 && (memchr(name.data, '%', name.size) != NULL || memchr(name.data, '+', name.size) != NULL);
+}
+
 static void read_pair(struct drossel_text pair, const struct body_search *search)
 {
     const char *equals = memchr(pair.data, '=', pair.size);
@@ -68,8 +74,12 @@ static void read_pair(struct drossel_text pair, const struct body_search *search
     if (equals != NULL)
         value = (struct drossel_text){ equals + 1, pair.size - name.size - 1 };
     char decoded[BODY_NAME_MAX];
-    size_t size = form_decode(name, true, decoded, sizeof decoded, &search->found->malformed);
-    name = (struct drossel_text){ decoded, size < sizeof decoded ? size : sizeof decoded };
+    if (is_encoded(name)) {
+        size_t size = form_decode(name, true, decoded, sizeof decoded, &search->found->malformed);
+        name = (struct drossel_text){ decoded, size < sizeof decoded ? size : sizeof decoded };
+    } else if (name.size > sizeof decoded) {
+        name.size = sizeof decoded;
+    }
     for (uint32_t i = 0; i < search->source_count; i++) {
         if (search->sources[i].kind != BODY_FORM)
             continue;

@@ -30,6 +30,8 @@ bool parameter_is(struct drossel_text text, const char *name)
 static size_t size_before_semicolon(struct drossel_text text)
 {
     char quote = '\0';
+    if (text.size == 0 || memchr(text.data, ';', text.size) == NULL) /* nearly always */
+        return text.size;
     for (size_t i = 0; i < text.size; i++) {
         char c = text.data[i];
         if (quote == '\0' && c == ';')
