@@ -27,9 +27,10 @@ struct replay_input {
     size_t next_event;
     struct names *names;
     struct recorder recorder;
-    struct event record; /* the log's next one ... */
-    bool has_record;     /* ... if there is one, */
-    bool is_taken;       /* and it was given out */
+    struct log_record line; /* the log's next one, where the event below has its headers */
+    struct event record;    /* the same, as an event ... */
+    bool has_record;        /* ... if there is one, */
+    bool is_taken;          /* and it was given out */
     struct event shifted;
     uint64_t looked;
     bool is_broken, is_bad;
@@ -212,12 +213,11 @@ bool replay_input_rewind(struct replay_input *input)
 /* The log's next one is at hand, if there is one. */
 static bool fetch(struct replay_input *input)
 {
-    struct log_record record;
     if (input->logs == NULL || !input->is_taken)
         return input->has_record;
     input->is_taken = false;
-    input->has_record = logs_next(input->logs, &record);
-    if (input->has_record && !record_event(&input->recorder, input->logs, &record, &input->record)) {
+    input->has_record = logs_next(input->logs, &input->line);
+    if (input->has_record && !record_event(&input->recorder, input->logs, &input->line, &input->record)) {
         cli_complain("no memory for the names of all clients");
         input->is_broken = true;
         input->has_record = false;
