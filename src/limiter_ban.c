@@ -3,8 +3,6 @@
 
 #include "request/key.h"
 
-#include <stdio.h>
-
 #define BAN_SEED UINT64_C(0x62616e2061646472) /* "ban addr" */
 
 struct table_key limiter_address_key(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix,
@@ -17,14 +15,7 @@ struct table_key limiter_address_key(struct table *table, const struct drossel_a
 
 size_t limiter_address_format(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap)
 {
-    char text[DROSSEL_ADDRESS_TEXT];
-    int size;
-    drossel_address_format(counted, text);
-    if (counted->family == DROSSEL_IPV6 && ipv6_prefix < 128)
-        size = snprintf(out, cap, "%s/%u", text, ipv6_prefix);
-    else
-        size = snprintf(out, cap, "%s", text);
-    return (size_t)size < cap ? (size_t)size : cap - (cap > 0);
+    return subject_address_format(counted, ipv6_prefix, out, cap);
 }
 
 struct ban {

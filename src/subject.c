@@ -243,27 +243,33 @@ const struct policy_override *subject_override(struct subject_finder *finder, co
 
 /* ---- readable ---- */
 
+/* As much of a text as there is room for, with a NUL. */
+static size_t copy_cut(const char *text, size_t size, char *out, size_t cap)
+{
+    if (cap == 0)
+        return 0;
+    size_t cut = size < cap ? size : cap - 1;
+    memcpy(out, text, cut);
+    out[cut] = '\0';
+    return cut;
+}
+
+size_t subject_address_format(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap)
+{
+    char text[DROSSEL_ADDRESS_TEXT + 5]; /* with a prefix behind it */
+    size_t size = drossel_address_format(counted, text);
+    if (counted->family == DROSSEL_IPV6 && ipv6_prefix < 128)
+        size += (size_t)snprintf(text + size, sizeof text - size, "/%u", ipv6_prefix);
+    return copy_cut(text, size, out, cap);
+}
+
 size_t subject_digest_format(uint32_t head, char *out, size_t cap)
 {
     static const char digits[] = "0123456789abcdef";
-    if (cap < SUBJECT_DIGEST_TEXT)
-        return 0;
-    *out = '#';
+    char text[9] = "#";
     for (unsigned i = 0; i < 8; i++)
-        out[1 + i] = digits[head >> (28 - 4 * i) & 15];
-    out[9] = '\0';
-    return 9;
-}
-
-static size_t address_format(const struct subject_finder *finder, char *out, size_t cap)
-{
-    char text[DROSSEL_ADDRESS_TEXT];
-    size_t size = drossel_address_format(&finder->client_key, text);
-    if (finder->client_key.family == DROSSEL_IPV6 && finder->policy->ipv6_prefix < 128)
-        return (size_t)snprintf(out, cap, "%s/%u", text, (unsigned)finder->policy->ipv6_prefix);
-    if (size < cap)
-        memcpy(out, text, size + 1);
-    return size < cap ? size : 0;
+        text[1 + i] = digits[head >> (28 - 4 * i) & 15];
+    return copy_cut(text, sizeof text, out, cap);
 }
 
 /* A path may hold any byte: what is no plain ASCII is shown as `?`, so that no log line can be forged. */
@@ -282,7 +288,7 @@ static size_t part_format(struct subject_finder *finder, const struct policy_par
     struct key_hash hash;
     switch (part->kind) {
     case POLICY_BY_ADDRESS:
-        return address_format(finder, out, cap);
+        return subject_address_format(&finder->client_key, finder->policy->ipv6_prefix, out, cap);
     case POLICY_BY_SITE:
         return (size_t)snprintf(out, cap, "site");
     case POLICY_BY_PATH:

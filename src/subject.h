@@ -84,8 +84,10 @@ size_t subject_format(struct subject_finder *finder, uint32_t index, char *out, 
  * SHA-256: the same in all tables and logs. */
 size_t subject_account_format(struct subject_finder *finder, char *out, size_t cap);
 
-/* The head of a digest as `#` and 8 hexadecimal digits; nothing where it does not fit.  Returns the length. */
-#define SUBJECT_DIGEST_TEXT 10
+/* An address as it is counted, with its prefix, cut to `cap`.  Returns the length. */
+size_t subject_address_format(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap);
+
+/* The head of a digest as `#` and 8 hexadecimal digits, cut to `cap`.  Returns the length. */
 size_t subject_digest_format(uint32_t head, char *out, size_t cap);
 
 /* Is somebody signed in: was there a token? */

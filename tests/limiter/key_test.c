@@ -337,6 +337,8 @@ static void a_key_is_cut_to_the_callers_buffer(void **state)
     assert_int_equal(limiter_check(inner.limiter, &request, &decision), DROSSEL_OK);
     for (unsigned limit = 0; limit < 3; limit++) {
         decision.limit = limit < 2 ? limit : UINT32_MAX; /* the last as after a ban */
+        char whole[128];
+        size_t whole_size = limiter_key_format(inner.limiter, &request, &decision, whole, sizeof whole);
         for (size_t cap = 0; cap < 60; cap++) {
             char key[64];
             memset(key, 'x', sizeof key);
@@ -344,6 +346,8 @@ static void a_key_is_cut_to_the_callers_buffer(void **state)
             assert_true(cap == 0 ? size == 0 : size < cap);
             assert_true(cap == 0 || key[size] == '\0');
             assert_int_equal(key[cap], 'x');
+            assert_memory_equal(key, whole, size);
+            assert_true(size == whole_size || size + 2 >= cap); /* no more is lost than there is no room for */
         }
     }
     close_inner(&inner);
