@@ -2,6 +2,7 @@
 #include "table/table.h"
 
 #include "table/layout.h"
+#include "table/pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,9 +58,8 @@ static uint64_t rounded_keys(uint64_t keys)
 
 static bool map_table(struct table *table, int fd, uint64_t bytes, const struct complaint *complaint)
 {
-    int flags = fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
-    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
-    if (map == MAP_FAILED) {
+    void *map = pages_map(fd, bytes);
+    if (map == NULL) {
         complain(complaint, "%s: cannot map %llu bytes: %s; lower table.keys, or raise the memory limit", table->path,
                  (unsigned long long)bytes, strerror(errno));
         return false;
@@ -137,6 +137,8 @@ static bool reserve_space(const struct table *table, int fd, uint64_t bytes, boo
                           const struct complaint *complaint)
 {
     /* Reserved, not just sized: a full /dev/shm is an error here, not a crash of somebody's request later. */
+    if (ftruncate(fd, (off_t)bytes) == 0)
+        pages_gather(table->map, fd, slots_offset(stats), bytes);
     int error = reserve_around_stats(fd, bytes, stats);
     while (error == EINTR)
         error = reserve_around_stats(fd, bytes, stats);
@@ -202,7 +204,7 @@ static enum making make_file(struct table *table, const struct table_options *op
     }
     uint64_t keys = rounded_keys(options->keys), bytes = file_bytes(keys, options->names, !options->no_stats);
     enum making made = NOT_MADE;
-    if (!reserve_space(table, fd, bytes, !options->no_stats, complaint) || !map_table(table, fd, bytes, complaint))
+    if (!map_table(table, fd, bytes, complaint) || !reserve_space(table, fd, bytes, !options->no_stats, complaint))
         goto out;
     initialise(table, options, keys, boot_id);
     if (fchown(fd, options->owner, options->group) != 0 || fchmod(fd, 0660) != 0) {
@@ -410,7 +412,7 @@ struct table *table_open(const struct table_options *options, char *error, size_
         table_close(table);
         return NULL;
     }
-    (void)madvise(table->map, table->map_bytes, MADV_HUGEPAGE); /* fewer TLB misses where shared memory allows it */
+    (void)madvise(table->map, table->map_bytes, MADV_HUGEPAGE); /* what is not gathered yet, where shared memory allows it */
     return table;
 }
 
