@@ -397,25 +397,37 @@ inline enum drossel_result limiter_check(struct limiter *limiter, const struct d
     return check_any(limiter, request, decision);
 }
 
-#define GROUP 16 /* requests of a batch that are prepared together */
-#define GROUP_CHARGES 8
+/* How many requests of a batch are worked out ahead of those that are decided: enough that their lines come from memory meanwhile,
+ * side by side, and few enough that all they touch stays in the first cache. */
+#define AHEAD_ALONE 8
+#define AHEAD 4
+#define AHEAD_CHARGES 8
 
 /* A request of a batch whose turn is to come.  One of more charges than fit here is prepared anew when it is decided. */
 struct ahead {
     struct way way;
-    struct store_charge charge[GROUP_CHARGES];
-    uint32_t rate[GROUP_CHARGES];
+    struct store_charge charge[AHEAD_CHARGES];
+    uint32_t rate[AHEAD_CHARGES];
 };
 
-/* Those of a group for which the shortest way is too short are decided by their turn, too. */
-static enum drossel_result check_group_alone(struct limiter *limiter, const struct drossel_request *requests,
+static size_t at_most(size_t count, size_t most)
+{
+    return count < most ? count : most;
+}
+
+/* While one group is decided, the lines of the next one's keys come from memory. */
+static enum drossel_result check_batch_alone(struct limiter *limiter, const struct drossel_request *requests,
                                              size_t count, struct drossel_decision *decisions)
 {
-    struct limiter_alone_key keys[GROUP];
-    limiter_alone_fetch(limiter, requests, count, keys);
+    struct limiter_alone_key keys[2][AHEAD_ALONE];
+    limiter_alone_fetch(limiter, requests, at_most(count, AHEAD_ALONE), keys[0]);
     for (size_t i = 0; i < count; i++) {
-        if (limiter_alone_fetched(limiter, &requests[i], &keys[i], &decisions[i]))
+        size_t group = i / AHEAD_ALONE % 2, next = i + AHEAD_ALONE;
+        if (i % AHEAD_ALONE == 0 && next < count)
+            limiter_alone_fetch(limiter, &requests[next], at_most(count - next, AHEAD_ALONE), keys[1 - group]);
+        if (limiter_alone_fetched(limiter, &requests[i], &keys[group][i % AHEAD_ALONE], &decisions[i]))
             continue;
+        /* The shortest way is too short for it: it is decided by its turn, too. */
         enum drossel_result result = check_any(limiter, &requests[i], &decisions[i]);
         if (result != DROSSEL_OK)
             return result;
@@ -423,20 +435,21 @@ static enum drossel_result check_group_alone(struct limiter *limiter, const stru
     return DROSSEL_OK;
 }
 
-static enum drossel_result check_group(struct limiter *limiter, const struct drossel_request *requests, size_t count,
-                                       struct drossel_decision *decisions)
+static void look_ahead(struct limiter *limiter, const struct drossel_request *request, struct ahead *ahead)
 {
-    struct ahead ahead[GROUP];
-    struct table_hold hold[GROUP_CHARGES];
-    for (size_t i = 0; i < count; i++) {
-        ahead[i].way.charges =
-            (struct charges){ .charge = ahead[i].charge, .rate = ahead[i].rate, .cap = GROUP_CHARGES };
-        prepare(limiter, &requests[i], false, &ahead[i].way);
-    }
-    for (size_t i = 0; i < count; i++)
-        fetch_keys(limiter, &ahead[i].way.charges);
-    for (size_t i = 0; i < count; i++) {
-        struct way *way = &ahead[i].way;
+    ahead->way.charges = (struct charges){ .charge = ahead->charge, .rate = ahead->rate, .cap = AHEAD_CHARGES };
+    prepare(limiter, request, true, &ahead->way);
+}
+
+static enum drossel_result check_batch_any(struct limiter *limiter, const struct drossel_request *requests,
+                                           size_t count, struct drossel_decision *decisions)
+{
+    struct ahead ahead[AHEAD];
+    struct table_hold hold[AHEAD_CHARGES];
+    for (size_t i = 0, next = 0; i < count; i++) {
+        for (; next < count && next < i + AHEAD; next++)
+            look_ahead(limiter, &requests[next], &ahead[next % AHEAD]);
+        struct way *way = &ahead[i % AHEAD].way;
         enum drossel_result result = way->is_crowded ? check_any(limiter, &requests[i], &decisions[i])
                                                      : finish(limiter, way, hold, &decisions[i]);
         if (result != DROSSEL_OK)
@@ -448,15 +461,8 @@ static enum drossel_result check_group(struct limiter *limiter, const struct dro
 enum drossel_result limiter_check_batch(struct limiter *limiter, const struct drossel_request *requests, size_t count,
                                         struct drossel_decision *decisions)
 {
-    for (size_t first = 0; first < count; first += GROUP) {
-        size_t size = count - first < GROUP ? count - first : GROUP;
-        enum drossel_result result = limiter->alone != NULL
-                                         ? check_group_alone(limiter, &requests[first], size, &decisions[first])
-                                         : check_group(limiter, &requests[first], size, &decisions[first]);
-        if (result != DROSSEL_OK)
-            return result;
-    }
-    return DROSSEL_OK;
+    return limiter->alone != NULL ? check_batch_alone(limiter, requests, count, decisions)
+                                  : check_batch_any(limiter, requests, count, decisions);
 }
 
 size_t limiter_key_format(const struct limiter *limiter, const struct drossel_request *request,
