@@ -6,7 +6,8 @@
  *
  * Ours: drossel_check of a request that is allowed, one limit by address, of one of KEYS clients at random, whose key is in
  * the table.  The other: an atomic addition to a random line of an array as large as the table's slots, in a shared mapping of
- * the same file system; each line's number depends on the value read from the one before.
+ * the same file system; each line's number depends on the value read from the one before.  Its pages are those that the kernel gives
+ * to whoever does not care; a second array lies in large ones, as the table does, where they can be had.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -20,6 +21,10 @@
 
 #define STEP_NS 1000 /* the clock moves by so much for each decision */
 #define BATCH 32
+#define LARGE_BYTES (UINT64_C(2) << 20)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
 
 static const char policy[] = "version: 1\n"
                              "table: { names: false }\n"
@@ -30,7 +35,8 @@ struct line {
     _Alignas(64) _Atomic uint64_t word;
 };
 
-static struct line *make_lines(uint64_t count)
+/* NULL: large pages were asked for, and cannot be had. */
+static struct line *make_lines(uint64_t count, bool large)
 {
     char path[300];
     snprintf(path, sizeof path, "%s/lines", world_folder());
@@ -38,11 +44,15 @@ static struct line *make_lines(uint64_t count)
     if (fd < 0 || posix_fallocate(fd, 0, (off_t)(count * sizeof(struct line))) != 0)
         measure_fail("%s: no room for %llu lines", path, (unsigned long long)count);
     unlink(path);
-    void *map = mmap(NULL, count * sizeof(struct line), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-    close(fd);
-    if (map == MAP_FAILED)
+    uint64_t bytes = count * sizeof(struct line);
+    unsigned char *room =
+        mmap(NULL, bytes + LARGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    unsigned char *at = room + (LARGE_BYTES - (uintptr_t)room % LARGE_BYTES);
+    if (room == MAP_FAILED ||
+        mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0) == MAP_FAILED)
         measure_fail("no memory for %llu lines", (unsigned long long)count);
-    return map;
+    close(fd);
+    return large && madvise(at, bytes, MADV_COLLAPSE) != 0 ? NULL : (struct line *)(void *)at;
 }
 
 /* ns for one addition. */
@@ -121,21 +131,25 @@ int main(int argc, char **argv)
     uint64_t keys = strtoull(argv[2], NULL, 10), slots = strtoull(argv[3], NULL, 10);
     unsigned pairs = (unsigned)strtoul(argv[4], NULL, 10);
     uint64_t times = 1000000;
-    char check_row[64], batch_row[64];
+    char check_row[64], large_row[64], batch_row[64];
     struct world world;
     snprintf(check_row, sizeof check_row, "check-%s", argv[1]);
+    snprintf(large_row, sizeof large_row, "check-%s-large", argv[1]);
     snprintf(batch_row, sizeof batch_row, "batch-%s", argv[1]);
     measure_pin(1);
     world_open(&world, argv[1], policy, slots);
-    struct line *lines = make_lines(slots);
+    struct line *lines = make_lines(slots, false), *large = make_lines(slots, true);
     fill(&world, keys);
     (void)add(lines, slots, slots);
     for (unsigned i = 0; i < pairs; i++) {
-        double check_ns = check(&world, keys, times);
         double add_ns = add(lines, slots, times);
+        double check_ns = check(&world, keys, times);
+        double large_ns = large == NULL ? 0 : add(large, slots, times);
         double batch_ns = check_batch(&world, keys, times);
         measure_pair(check_row, check_ns, add_ns);
         measure_pair(batch_row, batch_ns, add_ns);
+        if (large != NULL)
+            measure_pair(large_row, check_ns, large_ns);
     }
     measure_note("%s keys: a decision on a key that is in the cache takes %.0f ns", argv[1],
                  check(&world, 1024, 1024 * 16));
