@@ -11,26 +11,24 @@
 
 #define SUBJECT_ACCOUNTS_MAX 17  /* accounts of one request, and the one for bodies that cannot be read */
 #define SUBJECT_SEVERAL 128      /* in store_charge.subject: the request names several accounts */
-#define SUBJECTS_KEPT 64         /* subjects whose hash is kept while a request is decided; further ones are hashed anew */
 
-/* One request while it is decided; lives on the stack.  Hashes and accounts are set only where the marks say so. */
+/* One request while it is decided; lives on the stack.  Hashes and accounts are set only where the marks say so.  What each request
+ * needs comes first, so that it touches few lines of memory. */
 struct subject_finder {
     const struct policy *policy;
     const uint8_t *secret;
     const struct drossel_request *request;
     struct drossel_address client;       /* as recovered */
     struct drossel_address client_key;   /* as counted */
-    struct drossel_text token;           /* found so far */
+    uint32_t parts_hashed;               /* bit 1 << enum policy_part_kind, of those that occur once in a request */
     bool looked_for_account, looked_for_token;
     /* The accounts that the request names, different ones only, and the one that is being counted. */
     uint8_t account_count, account_at;
+    struct key_hash part[POLICY_BY_HEADER];
+    struct drossel_text token;           /* found so far */
     struct drossel_text account[SUBJECT_ACCOUNTS_MAX];   /* raw; size 0: that of an unreadable body */
     struct key_hash account_hash[SUBJECT_ACCOUNTS_MAX];  /* folded, hashed */
     char account_buffer[CREDENTIAL_BASIC_MAX];/* for an account that had to be decoded */
-    uint32_t parts_hashed;               /* bit 1 << enum policy_part_kind, of those that occur once in a request */
-    struct key_hash part[POLICY_BY_HEADER];
-    uint64_t looked_at, complete;        /* a bit for each subject: is its hash known, and is there one (no part missing) */
-    struct key_hash hash[SUBJECTS_KEPT];
 };
 
 /* Begins with a request; `client` may be finder->client itself. */

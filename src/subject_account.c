@@ -114,9 +114,6 @@ void subject_account_select(struct subject_finder *finder, unsigned at)
         return;
     finder->account_at = (uint8_t)at;
     finder->parts_hashed &= ~(UINT32_C(1) << POLICY_BY_ACCOUNT);
-    for (uint32_t i = 0; i < finder->policy->subject_count && i < SUBJECTS_KEPT; i++)
-        if (subject_has_account(finder->policy, i))
-            finder->looked_at &= ~(UINT64_C(1) << i);
 }
 
 size_t subject_account_format(struct subject_finder *finder, char *out, size_t cap)

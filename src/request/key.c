@@ -129,7 +129,7 @@ inline struct key_hash key_address_hash(const uint8_t secret[KEY_SECRET_BYTES], 
 
 /* The parts' hashes are keyed already, so that nobody can choose what is added up here: what is left to do is to tell places and kinds
  * apart.  Odd numbers, so that no bit of any part is lost. */
-struct key_hash key_join(const struct key_hash *parts, const uint8_t *kinds, size_t count)
+inline struct key_hash key_join(const struct key_hash *parts, const uint8_t *kinds, size_t count)
 {
     struct key_hash joined = { { KIND_JOINED, KIND_JOINED } };
     for (size_t i = 0; i < count; i++)
