@@ -24,7 +24,7 @@ static void explain_rate(struct limiter *limiter, const struct drossel_request *
         { .key = key,
           .limit = &rate->engine,
           .cost = explained->cost,
-          .limit_id = limiter->limit_id[rate - limiter->policy->rates] },
+          .limit_id = limiter->rates[rate - limiter->policy->rates].limit_id },
         { .key = limiter_open_key(key),
           .limit = table_engine_at(limiter->table, TABLE_LIMIT_OPEN),
           .limit_id = TABLE_LIMIT_OPEN },

@@ -236,11 +236,6 @@ inline enum table_taking table_take_found(struct table *table, struct table_key 
     }
 }
 
-void table_reread(struct table *table, struct table_hold *hold, uint16_t limit, uint64_t now_ns)
-{
-    copy_state(table, &table->slots[hold->slot], limit, now_ns, &hold->state);
-}
-
 enum table_taking table_take(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
                              uint32_t ticket, struct table_hold *hold)
 {

@@ -158,9 +158,6 @@ enum table_taking table_take(struct table *table, struct table_key key, uint16_t
 enum table_taking table_take_found(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
                                    uint32_t ticket, struct table_hold *hold);
 
-/* Copies the state anew, as it was when the slot was taken: undoes all work on the copy. */
-void table_reread(struct table *table, struct table_hold *hold, uint16_t limit, uint64_t now_ns);
-
 /* As table_take, but gives an absent key a slot: a free one, else that of the key whose loss changes least.  The slot is the
  * key's from then on, fresh.  Never waits. */
 enum table_taking table_insert(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
