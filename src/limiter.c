@@ -177,8 +177,7 @@ APART void refuse_banned(const struct limiter *limiter, struct way *way, uint64_
     decision->limit_name = "ban";
     decision->wait_ns = wait_ns > other_ns ? wait_ns : other_ns;
     decision->status = limiter->policy->answer.status;
-    struct key_hash hash = key_address_hash(finder->secret, POLICY_BY_ADDRESS, &finder->client_key);
-    decision->subject_hash = hash.half[0];
+    decision->subject_hash = key_address_hash(finder->secret, POLICY_BY_ADDRESS, &finder->client_key);
     decision->signed_in = subject_signed_in(finder);
     if (finder->request->extra_cost != DROSSEL_ASK)
         limiter_count_banned(limiter, finder);

@@ -53,7 +53,7 @@ static inline bool find_key(const struct limiter *limiter, const struct drossel_
     if (client == NULL || (limiter->limits[0].doors >> request->door & 1) == 0 || request->extra_cost != 0 ||
         table_bans_until(limiter->table) > request->now_ns)
         return false;
-    struct key_hash hash;
+    uint64_t hash;
     const uint8_t *secret = table_secret(limiter->table);
     if (client->family == DROSSEL_IPV6) {
         struct drossel_address counted = client_key(client, limiter->policy->ipv6_prefix);
@@ -61,7 +61,7 @@ static inline bool find_key(const struct limiter *limiter, const struct drossel_
     } else {
         hash = key_address_hash(secret, POLICY_BY_ADDRESS, client);
     }
-    *key = table_key_mix(hash.half, rate->seed);
+    *key = table_key_mix(hash, rate->seed);
     return true;
 }
 

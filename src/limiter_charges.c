@@ -46,7 +46,7 @@ static uint64_t thing_of(const struct limiter *limiter, struct subject_finder *f
 {
     if (limit->distinct == POLICY_DISTINCT_ACCOUNTS)
         return subject_accounts_thing(finder);
-    return key_address_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, &finder->client_key).half[1] | 1;
+    return key_address_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, &finder->client_key) | 1;
 }
 
 bool limiter_rates_of(struct subject_finder *finder, const struct policy_limit *limit, uint32_t *first, uint32_t *count)
@@ -62,7 +62,7 @@ static void add_key(const struct limiter *limiter, struct subject_finder *finder
                     uint64_t cost, struct charges *charges)
 {
     const struct policy *policy = limiter->policy;
-    struct key_hash hash;
+    uint64_t hash;
     uint32_t first, count;
     if (!subject_hash(finder, limit->subject, &hash) || !limiter_rates_of(finder, limit, &first, &count))
         return;
@@ -70,7 +70,7 @@ static void add_key(const struct limiter *limiter, struct subject_finder *finder
         if (charges->count >= charges->cap)
             continue;
         struct store_charge *charge = &charges->charge[charges->count];
-        charge->key = table_key_mix(hash.half, policy->rates[rate].seed);
+        charge->key = table_key_mix(hash, policy->rates[rate].seed);
         charge->limit = &policy->rates[rate].engine;
         charge->cost = cost;
         charge->limit_id = limiter->rates[rate].limit_id;

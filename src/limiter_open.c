@@ -30,7 +30,8 @@ static bool plan_rates(struct limiter *limiter, char *error, size_t error_size)
             snprintf(error, error_size,
                      "%s: the table has seen %d different limits and takes no more; stop all that use "
                      "it, remove it, and start again",
-                     table_path(limiter->table)[0] != '\0' ? table_path(limiter->table) : policy->path, TABLE_LIMITS_MAX);
+                     table_path(limiter->table)[0] != '\0' ? table_path(limiter->table) : policy->path,
+                     TABLE_LIMITS_MAX);
             return false;
         }
         limiter->rates[i] = (struct rate_plan){ .name = rate->name,
@@ -54,8 +55,7 @@ static struct limit_plan plan_limit(const struct policy *policy, const struct po
                                 .first_rate = limit->first_rate,
                                 .rate_count = limit->rate_count,
                                 .doors = limit->doors,
-                                .is_short = !limit->failures && !has_accounts &&
-                                            limit->distinct == POLICY_NOT_DISTINCT,
+                                .is_short = !limit->failures && !has_accounts && limit->distinct == POLICY_NOT_DISTINCT,
                                 .varies = limit->overrides != NULL || limit->class_cost_count > 0,
                                 .by_address = subject_is_address(policy, limit->subject) };
 }
@@ -87,8 +87,7 @@ struct limiter *limiter_open(const struct policy *policy, struct table *table, c
         limiter_close(limiter);
         return NULL;
     }
-    limiter->naming =
-        (uint16_t)key_part_hash(table_secret(table), 254, policy->secret.data, policy->secret.size).half[1];
+    limiter->naming = (uint16_t)key_part_hash(table_secret(table), 254, policy->secret.data, policy->secret.size);
     limiter->peer_is_client = policy->client.trusted == NULL && !policy->require_trusted;
     limiter->has_classes = policy->class_count > 0;
     limiter->has_exemptions = policy_has_exemptions(policy);

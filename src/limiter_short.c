@@ -7,16 +7,16 @@
 #include "limiter_private.h"
 
 /* The charges of one limit.  False if they have to go the general way. */
-static inline bool add_limit(const struct limiter *limiter, struct subject_finder *finder, const struct matched *matched,
-                             uint32_t index, struct short_way *way)
+static inline bool add_limit(const struct limiter *limiter, struct subject_finder *finder,
+                             const struct matched *matched, uint32_t index, struct short_way *way)
 {
     const struct limit_plan *plan = &limiter->limits[index];
-    struct key_hash hash;
+    uint64_t hash;
     uint32_t first = plan->first_rate, count = plan->rate_count;
     if (!plan->is_short)
         return false;
     if (plan->by_address)
-        hash = *subject_address_hash(finder);
+        hash = subject_address_hash(finder);
     else if (!subject_hash(finder, plan->subject, &hash))
         return true;
     uint64_t cost = limiter->rates[first].cost;
@@ -34,7 +34,7 @@ static inline bool add_limit(const struct limiter *limiter, struct subject_finde
             return false;
         struct store_pass *pass = &way->pass[way->count];
         way->rate[way->count++] = rate;
-        pass->key = table_key_mix(hash.half, rate->seed);
+        pass->key = table_key_mix(hash, rate->seed);
         pass->limit = &rate->engine;
         pass->cost = cost;
         pass->limit_id = rate->limit_id;
@@ -65,8 +65,8 @@ static inline void tell_room(const struct short_way *way, struct drossel_decisio
         if (rate->dry_run)
             continue;
         decision->quota[decision->quota_count++] =
-            (struct drossel_quota){ rate->name,   rate->engine.spec.count, rate->engine.spec.period_ns,
-                                    pass->remaining,    pass->more_ns,            false };
+            (struct drossel_quota){ rate->name,      rate->engine.spec.count, rate->engine.spec.period_ns,
+                                    pass->remaining, pass->more_ns,           false };
         if (fewest != NULL && pass->remaining >= fewest->remaining)
             continue;
         fewest = pass;
