@@ -196,26 +196,20 @@ APART const struct drossel_address *recover_client(const struct policy *policy, 
     return &way->finder.client;
 }
 
-/* The limits of a policy with classes. */
-APART void match_classes(const struct limiter *limiter, struct way *way)
+/* By classes, and by doors. */
+APART void match_some(const struct limiter *limiter, const struct drossel_request *request, struct matched *matched)
 {
-    struct policy_facts facts = facts_of(way->finder.request);
-    struct matched *matched = &way->matched;
-    matched->count = policy_match(limiter->policy, &facts, &matched->classes, matched->limit, LIMITER_CHARGES);
+    struct policy_facts facts = facts_of(request);
+    matched->limit = matched->room;
+    matched->count = policy_match(limiter->policy, &facts, &matched->classes, matched->room, LIMITER_CHARGES);
 }
 
-/* Those of a policy without: all, at the doors that they name. */
-INLINED void match_all(const struct limiter *limiter, struct way *way)
+INLINED void match(const struct limiter *limiter, const struct drossel_request *request, struct matched *matched)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0, all = limiter->policy->limit_count; i < all; i++) {
-        if ((limiter->limits[i].doors >> way->finder.request->door & 1) == 0)
-            continue;
-        if (count < LIMITER_CHARGES)
-            way->matched.limit[count] = i;
-        count++;
-    }
-    way->matched.count = count;
+    matched->limit = limiter->everything;
+    matched->count = limiter->policy->limit_count;
+    if (matched->limit == NULL)
+        match_some(limiter, request, matched);
 }
 
 /* The charges of the limits that match. */
@@ -253,12 +247,9 @@ INLINED void prepare(const struct limiter *limiter, const struct drossel_request
     way->missing_forward = way->untrusted = way->exempt = way->is_crowded = false;
     const struct drossel_address *client = &request->address;
     if (client->family == DROSSEL_NONE)
-        client = recover_client(policy, request, way);
+        client = limiter->peer_is_client ? &request->peer : recover_client(policy, request, way);
     subject_begin(&way->finder, policy, table_secret(limiter->table), request, client);
-    if (limiter->has_classes)
-        match_classes(limiter, way);
-    else
-        match_all(limiter, way);
+    match(limiter, request, &way->matched);
     way->is_short = way->charges.told == NULL && limiter_short_begin(limiter, &way->finder, &way->matched, &way->brief);
     if (!way->is_short)
         add_charges(limiter, way);

@@ -48,6 +48,12 @@ static bool plan_rates(struct limiter *limiter, char *error, size_t error_size)
     return true;
 }
 
+static uint8_t part_of(const struct policy_subject *subject)
+{
+    bool is_kept = subject->part_count == 1 && subject->part[0].kind != POLICY_BY_HEADER;
+    return is_kept ? (uint8_t)subject->part[0].kind : LIMIT_NO_PART;
+}
+
 static struct limit_plan plan_limit(const struct policy *policy, const struct policy_limit *limit)
 {
     bool has_accounts = policy->needs_body && subject_has_account(policy, limit->subject);
@@ -57,7 +63,22 @@ static struct limit_plan plan_limit(const struct policy *policy, const struct po
                                 .doors = limit->doors,
                                 .is_short = !limit->failures && !has_accounts && limit->distinct == POLICY_NOT_DISTINCT,
                                 .varies = limit->overrides != NULL || limit->class_cost_count > 0,
-                                .by_address = subject_is_address(policy, limit->subject) };
+                                .part = part_of(&policy->subjects[limit->subject]) };
+}
+
+static void plan_limits(struct limiter *limiter)
+{
+    const struct policy *policy = limiter->policy;
+    bool match_all = !limiter->has_classes;
+    for (uint32_t i = 0; i < policy->limit_count; i++) {
+        limiter->limits[i] = plan_limit(policy, &policy->limits[i]);
+        limiter->everything[i] = i;
+        match_all = match_all && policy->limits[i].doors == UINT32_MAX;
+    }
+    if (match_all)
+        return;
+    free(limiter->everything);
+    limiter->everything = NULL;
 }
 
 /* NULL without memory. */
@@ -67,8 +88,9 @@ static struct limiter *allocate(const struct policy *policy)
     if (limiter == NULL)
         return NULL;
     limiter->limits = calloc(policy->limit_count + 1, sizeof *limiter->limits);
+    limiter->everything = calloc(policy->limit_count + 1, sizeof *limiter->everything);
     limiter->rates = aligned_alloc(_Alignof(struct rate_plan), (policy->rate_count + 1) * sizeof *limiter->rates);
-    if (limiter->limits != NULL && limiter->rates != NULL)
+    if (limiter->limits != NULL && limiter->everything != NULL && limiter->rates != NULL)
         return limiter;
     limiter_close(limiter);
     return NULL;
@@ -91,8 +113,7 @@ struct limiter *limiter_open(const struct policy *policy, struct table *table, c
     limiter->peer_is_client = policy->client.trusted == NULL && !policy->require_trusted;
     limiter->has_classes = policy->class_count > 0;
     limiter->has_exemptions = policy_has_exemptions(policy);
-    for (uint32_t i = 0; i < policy->limit_count; i++)
-        limiter->limits[i] = plan_limit(policy, &policy->limits[i]);
+    plan_limits(limiter);
     limiter->alone = limiter_alone_plan(limiter);
     return limiter;
 }
@@ -102,6 +123,7 @@ void limiter_close(struct limiter *limiter)
     if (limiter == NULL)
         return;
     free(limiter->limits);
+    free(limiter->everything);
     free(limiter->rates);
     free(limiter);
 }

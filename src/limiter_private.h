@@ -15,8 +15,9 @@ struct limit_plan {
     uint32_t doors;
     bool is_short;    /* a request is charged for one key of it, and for good */
     bool varies;      /* by override, or in its cost */
-    bool by_address;  /* and by nothing else */
+    uint8_t part;     /* enum policy_part_kind, if its key is one part and no header; else LIMIT_NO_PART */
 };
+#define LIMIT_NO_PART 31
 struct rate_plan {
     const char *name, *limit_name;
     uint64_t seed, cost;
@@ -31,6 +32,7 @@ struct limiter {
     struct table *table;
     struct limit_plan *limits;       /* of policy->limits, by index */
     struct rate_plan *rates;         /* of policy->rates, by index */
+    uint32_t *everything;            /* the index of each limit, if all match every request; else NULL */
     const struct rate_plan *alone;   /* the only rate there is, if it goes the shortest way; else NULL */
     bool peer_is_client;             /* nobody is trusted to tell another address */
     bool has_classes, has_exemptions; /* of the policy: without them its facts need not be looked at */
@@ -79,10 +81,11 @@ struct short_way {
     const struct rate_plan *rate[SHORT_RATES];
     struct store_pass pass[SHORT_RATES];
 };
-/* The limits that match a request, as far as there is room for their indices, and its classes where the policy has any. */
+/* The limits that match a request, of which only LIMITER_CHARGES are listed, and its classes where the policy has any. */
 struct matched {
     uint32_t count;
-    uint32_t limit[LIMITER_CHARGES];
+    const uint32_t *limit; /* `room`, or the limiter's `everything` */
+    uint32_t room[LIMITER_CHARGES];
     struct policy_class_set classes;
 };
 /* Finds the keys of a request's limits.  False if they have to go the general way. */

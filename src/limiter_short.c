@@ -15,8 +15,8 @@ static inline bool add_limit(const struct limiter *limiter, struct subject_finde
     uint32_t first = plan->first_rate, count = plan->rate_count;
     if (!plan->is_short)
         return false;
-    if (plan->by_address)
-        hash = subject_address_hash(finder);
+    if ((finder->parts_hashed >> plan->part & 1) != 0)
+        hash = finder->part[plan->part];
     else if (!subject_hash(finder, plan->subject, &hash))
         return true;
     uint64_t cost = limiter->rates[first].cost;
