@@ -108,6 +108,7 @@ typedef struct {
     ngx_uint_t                    account_count;
     unsigned                      unreadable:1; /* as is_account_unreadable */
     unsigned                      reading:1;
+    unsigned                      starting:1;   /* nginx was asked for it just now */
     unsigned                      held:1;     /* it is in the queue */
 } ngx_http_drossel_pending_t;
 
@@ -154,8 +155,8 @@ void ngx_http_drossel_look(ngx_http_request_t *r,
     ngx_http_drossel_seen_t *seen);
 ngx_uint_t ngx_http_drossel_is_challenge(const ngx_table_elt_t *h);
 
-/* Reads the body, finds accounts in it, and lets the phases go on.  Returns what
- * a phase handler is to return. */
+/* Reads the body, and finds accounts in it.  NGX_OK: done; else what a phase handler
+ * is to return, and it is called again later. */
 ngx_int_t ngx_http_drossel_read_body(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
 

@@ -46,14 +46,18 @@ static ngx_int_t ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
 ngx_int_t
 ngx_http_drossel_read_body(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
 {
-    ngx_int_t  rc;
+    ngx_int_t                    rc;
+    ngx_http_drossel_pending_t  *pending;
 
-    ctx->pending = ngx_pcalloc(r->pool, sizeof(ngx_http_drossel_pending_t));
-    if (ctx->pending == NULL) {
+    pending = ngx_pcalloc(r->pool, sizeof(ngx_http_drossel_pending_t));
+    if (pending == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    ctx->pending->reading = 1;
+    pending->reading = 1;
+    pending->starting = 1;
+
+    ctx->pending = pending;
     ctx->waiting = 1;
 
     rc = ngx_http_read_client_request_body(r, ngx_http_drossel_body_handler);
@@ -63,7 +67,16 @@ ngx_http_drossel_read_body(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
         return rc;
     }
 
-    /* reading took a reference */
+    pending->starting = 0;
+
+    if (!pending->reading) {
+
+        /* it came with the header; reading took a reference */
+
+        r->main->count--;
+        ctx->waiting = 0;
+        return NGX_OK;
+    }
 
     ngx_http_finalize_request(r, NGX_DONE);
 
@@ -84,7 +97,9 @@ ngx_http_drossel_body_handler(ngx_http_request_t *r)
 
     r->write_event_handler = ngx_http_core_run_phases;
 
-    ngx_http_core_run_phases(r);
+    if (!ctx->pending->starting) {
+        ngx_http_core_run_phases(r);
+    }
 }
 
 
