@@ -32,23 +32,37 @@ static bool is_trimmed(ucs4_t character)
     return character < ' ' || character == 0xfeff || is_white(character);
 }
 
+/* The character at `start`.  Returns its bytes; none if they are no UTF-8. */
+static inline int first(ucs4_t *character, const uint8_t *start, const uint8_t *end)
+{
+    *character = *start;
+    return *start < 0x80 ? 1 : u8_mbtoucr(character, start, (size_t)(end - start));
+}
+
+/* The character before `end`.  Returns where it begins, or NULL. */
+static inline const uint8_t *last(ucs4_t *character, const uint8_t *start, const uint8_t *end)
+{
+    *character = end[-1];
+    return end[-1] < 0x80 ? end - 1 : u8_prev(character, end, start);
+}
+
 /* Takes off both ends the characters that `unwanted` accepts; stops at bytes that are no UTF-8. */
-static struct drossel_text trim(struct drossel_text text, bool (*unwanted)(ucs4_t))
+static inline struct drossel_text trim(struct drossel_text text, bool (*unwanted)(ucs4_t))
 {
     const uint8_t *start = (const uint8_t *)text.data;
     const uint8_t *end = start + text.size;
     ucs4_t character;
     while (start < end) {
-        int length = u8_mbtoucr(&character, start, (size_t)(end - start));
+        int length = first(&character, start, end);
         if (length <= 0 || !unwanted(character))
             break;
         start += length;
     }
     while (start < end) {
-        const uint8_t *last = u8_prev(&character, end, start);
-        if (last == NULL || !unwanted(character))
+        const uint8_t *before = last(&character, start, end);
+        if (before == NULL || !unwanted(character))
             break;
-        end = last;
+        end = before;
     }
     return (struct drossel_text){ (const char *)start, (size_t)(end - start) };
 }
@@ -71,20 +85,40 @@ static struct drossel_text cut(struct drossel_text text, size_t cap)
 
 /* ---- folding ---- */
 
+/* Eight bytes at a time. */
 static bool is_ascii(struct drossel_text text)
 {
-    unsigned char all = 0;
-    for (size_t i = 0; i < text.size; i++)
-        all |= (unsigned char)text.data[i];
-    return all < 0x80;
+    uint64_t all = 0, word;
+    size_t at = 0;
+    for (; at + sizeof word <= text.size; at += sizeof word) {
+        memcpy(&word, text.data + at, sizeof word);
+        all |= word;
+    }
+    for (; at < text.size; at++)
+        all |= (unsigned char)text.data[at];
+    return (all & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* Capitals become small in eight bytes at once, all of them ASCII: to each are added two numbers, of which one carries into its
+ * highest bit from `A` on, the other beyond `Z`; what lies between has that bit once, and gets the bit that tells its case. */
+static uint64_t lower_word(uint64_t word)
+{
+    const uint64_t each = UINT64_C(0x0101010101010101);
+    uint64_t from_a = word + (0x80 - 'A') * each, beyond_z = word + (0x7f - 'Z') * each;
+    return word | ((from_a ^ beyond_z) & 0x80 * each) >> 2;
 }
 
 static void fold_ascii(struct drossel_text text, char *out)
 {
-    for (size_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-        out[i] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+    uint64_t word = 0;
+    size_t at = 0;
+    for (; at + sizeof word <= text.size; at += sizeof word) {
+        memcpy(&word, text.data + at, sizeof word);
+        word = lower_word(word);
+        memcpy(out + at, &word, sizeof word);
     }
+    for (; at < text.size; at++)
+        out[at] = (char)lower_word((unsigned char)text.data[at]);
 }
 
 /* Wide and narrow forms become ordinary ones.  None of them gets longer in UTF-8: all are in U+3000 and U+FF00 to U+FFEE. */
