@@ -122,34 +122,36 @@ static bool forget(struct table *table, struct table_key key, uint64_t now_ns)
     return entry.slot != TABLE_NO_SLOT && table_forget(table, &entry, now_ns);
 }
 
-/* The key starts afresh, and keeps its slot and its name: who logs in once will do so again. */
-static void clear(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns)
+/* What is to become of one key's charge. */
+struct settlement {
+    struct table_key key;
+    uint16_t limit;
+    bool clears; /* the key starts afresh; it keeps its slot and its name, because who logs in once will do so again */
+    uint64_t cost, mark;
+};
+
+/* Not inlined: called twice for each charge, and what is called first for a request has to come from memory. */
+static __attribute__((noinline)) void settle_key(struct table *table, const struct settlement *of, uint64_t now_ns)
 {
+    const struct engine_limit *limit = table_engine_at(table, of->limit);
     struct table_hold hold;
-    while (table_engine_at(table, limit) != NULL) {
-        switch (table_take(table, key, limit, now_ns, table_ticket(), &hold)) {
+    while (limit != NULL) {
+        switch (table_take(table, of->key, of->limit, now_ns, table_ticket(), &hold)) {
         case TABLE_ABSENT:
             return;
         case TABLE_BUSY:
             table_wait(table, &hold, now_ns);
             break;
         case TABLE_TAKEN:
-            hold.state = (struct engine_state){ 0 };
-            if (table_put(table, &hold, key, limit))
+            if (of->clears)
+                hold.state = (struct engine_state){ 0 };
+            else
+                (void)engine_refund(&hold.state, limit, of->cost, of->mark, now_ns);
+            if (table_put(table, &hold, of->key, of->limit))
                 return;
             break;
         }
     }
-}
-
-static void give_back(struct table *table, struct table_key key, uint16_t limit, uint64_t cost, uint64_t mark,
-                      uint64_t now_ns)
-{
-    struct store_charge charge = {
-        .key = key, .limit = table_engine_at(table, limit), .cost = cost, .limit_id = limit
-    };
-    if (charge.limit != NULL)
-        (void)store_table_refund(table, &charge, mark, now_ns);
 }
 
 /* The lines of a ticket's keys come from memory side by side. */
@@ -169,15 +171,19 @@ void limiter_settle(struct table *table, const struct drossel_ticket *ticket, en
     if (ticket->is_listed && !forget(table, own, now_ns))
         return;
     for (uint32_t i = 0; i < ticket->count; i++) {
-        const struct table_key key = { ticket->charge[i].home, ticket->charge[i].tag };
-        uint16_t limit = ticket->charge[i].limit;
-        if (outcome == DROSSEL_SUCCESS && ticket->charge[i].resets)
-            clear(table, key, limit, now_ns);
-        else if (outcome != DROSSEL_FAILURE)
-            give_back(table, key, limit, ticket->charge[i].cost, ticket->charge[i].mark, now_ns);
+        struct settlement of = { .key = { ticket->charge[i].home, ticket->charge[i].tag },
+                                 .limit = ticket->charge[i].limit,
+                                 .clears = outcome == DROSSEL_SUCCESS && ticket->charge[i].resets,
+                                 .cost = ticket->charge[i].cost,
+                                 .mark = ticket->charge[i].mark };
+        if (outcome != DROSSEL_FAILURE)
+            settle_key(table, &of, now_ns);
         /* After the charge itself: a request that is asked again in between is held once more, not let through. */
-        give_back(table, limiter_open_key(key), TABLE_LIMIT_OPEN, ticket->charge[i].cost, ticket->charge[i].open_mark,
-                  now_ns);
+        of.key = limiter_open_key(of.key);
+        of.limit = TABLE_LIMIT_OPEN;
+        of.clears = false;
+        of.mark = ticket->charge[i].open_mark;
+        settle_key(table, &of, now_ns);
     }
 }
 

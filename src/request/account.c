@@ -32,39 +32,38 @@ static bool is_trimmed(ucs4_t character)
     return character < ' ' || character == 0xfeff || is_white(character);
 }
 
-/* The character at `start`.  Returns its bytes; none if they are no UTF-8. */
-static inline int first(ucs4_t *character, const uint8_t *start, const uint8_t *end)
-{
-    *character = *start;
-    return *start < 0x80 ? 1 : u8_mbtoucr(character, start, (size_t)(end - start));
-}
-
-/* The character before `end`.  Returns where it begins, or NULL. */
-static inline const uint8_t *last(ucs4_t *character, const uint8_t *start, const uint8_t *end)
-{
-    *character = end[-1];
-    return end[-1] < 0x80 ? end - 1 : u8_prev(character, end, start);
-}
-
-/* Takes off both ends the characters that `unwanted` accepts; stops at bytes that are no UTF-8. */
-static inline struct drossel_text trim(struct drossel_text text, bool (*unwanted)(ucs4_t))
+static __attribute__((noinline)) struct drossel_text trim_ends(struct drossel_text text, bool (*unwanted)(ucs4_t))
 {
     const uint8_t *start = (const uint8_t *)text.data;
     const uint8_t *end = start + text.size;
     ucs4_t character;
     while (start < end) {
-        int length = first(&character, start, end);
+        int length = u8_mbtoucr(&character, start, (size_t)(end - start));
         if (length <= 0 || !unwanted(character))
             break;
         start += length;
     }
     while (start < end) {
-        const uint8_t *before = last(&character, start, end);
-        if (before == NULL || !unwanted(character))
+        const uint8_t *last = u8_prev(&character, end, start);
+        if (last == NULL || !unwanted(character))
             break;
-        end = before;
+        end = last;
     }
     return (struct drossel_text){ (const char *)start, (size_t)(end - start) };
+}
+
+/* ASCII that nobody trims. */
+static bool is_visible(char c)
+{
+    return (unsigned char)c > ' ' && (unsigned char)c < 0x7f;
+}
+
+/* Takes off both ends the characters that `unwanted` accepts; stops at bytes that are no UTF-8.  Nearly always there are none. */
+static struct drossel_text trim(struct drossel_text text, bool (*unwanted)(ucs4_t))
+{
+    if (text.size > 0 && is_visible(text.data[0]) && is_visible(text.data[text.size - 1]))
+        return text;
+    return trim_ends(text, unwanted);
 }
 
 struct drossel_text account_trim(struct drossel_text raw)
@@ -253,7 +252,8 @@ bool account_fold_as(enum account_class class, struct drossel_text raw, char *ou
     return true;
 }
 
-size_t account_fold(struct drossel_text raw, char *out, size_t cap, enum account_class *class)
+static __attribute__((noinline)) size_t fold_any(struct drossel_text raw, char *out, size_t cap,
+                                                 enum account_class *class)
 {
     struct folded folded;
     if (!fold(raw, &folded)) {
@@ -264,6 +264,17 @@ size_t account_fold(struct drossel_text raw, char *out, size_t cap, enum account
     }
     *class = finish(ACCOUNT_EMAIL, folded.text, &folded.size) ? ACCOUNT_EMAIL : ACCOUNT_USER;
     return copy_cut(&folded, out, cap);
+}
+
+size_t account_fold(struct drossel_text raw, char *out, size_t cap, enum account_class *class)
+{
+    if (raw.size > cap || raw.size > ACCOUNT_INPUT_MAX || !is_ascii(raw))
+        return fold_any(raw, out, cap, class);
+    /* Nearly always: it is folded where it is wanted. */
+    struct drossel_text text = trim(raw, is_white);
+    fold_ascii(text, out);
+    *class = finish(ACCOUNT_EMAIL, out, &text.size) ? ACCOUNT_EMAIL : ACCOUNT_USER;
+    return text.size;
 }
 
 /* ---- digests ---- */
