@@ -20,8 +20,7 @@
  * done there. */
 struct table_key limiter_open_key(struct table_key key)
 {
-    const uint64_t hash[2] = { key.home, key.tag };
-    struct table_key open = table_key_mix(hash, OPEN_SEED);
+    struct table_key open = table_key_beside(key, OPEN_SEED);
     open.home = key.home ^ 1;
     return open;
 }
@@ -55,9 +54,9 @@ void limiter_hold(const struct limiter *limiter, const struct store_batch *batch
 /* A key that no other ticket has: from the time, a ticket of the guards' generator, and the first key charged. */
 static struct table_key ticket_key(const struct drossel_ticket *ticket, uint64_t now_ns)
 {
-    const uint64_t hash[2] = { ticket->charge[0].home ^ now_ns,
-                               ticket->charge[0].tag ^ (uint64_t)table_ticket() << 32 ^ table_ticket() };
-    return table_key_mix(hash, TICKET_SEED);
+    struct table_key key = { ticket->charge[0].home ^ now_ns,
+                             ticket->charge[0].tag ^ (uint64_t)table_ticket() << 32 ^ table_ticket() };
+    return table_key_beside(key, TICKET_SEED);
 }
 
 /* Gives a ticket's key a slot.  False if its neighbourhood has none to give. */

@@ -25,7 +25,7 @@ inline void subject_begin(struct subject_finder *finder, const struct policy *po
     finder->account_at = 0;
     finder->looked_for_token = request->token.size > 0;
     /* The one part that everybody shares: there is nothing to hide, and others cannot be aimed at it. */
-    finder->part[POLICY_BY_SITE] = (struct key_hash){ { POLICY_BY_SITE, POLICY_BY_SITE } };
+    finder->part[POLICY_BY_SITE] = POLICY_BY_SITE;
     finder->parts_hashed = UINT32_C(1) << POLICY_BY_SITE;
 }
 
@@ -122,12 +122,12 @@ bool subject_part(struct subject_finder *finder, const struct policy_part *part,
 }
 
 /* Kept, but for headers, of which a policy may name several. */
-static bool part_hash_anew(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
+static bool part_hash_anew(struct subject_finder *finder, const struct policy_part *part, uint64_t *hash)
 {
     uint8_t kind = (uint8_t)part->kind;
     struct drossel_text text;
     if (part->kind == POLICY_BY_ADDRESS) {
-        *hash = *subject_address_hash(finder);
+        *hash = subject_address_hash(finder);
         return true;
     }
     if (!subject_part(finder, part, &text))
@@ -144,7 +144,7 @@ static bool part_hash_anew(struct subject_finder *finder, const struct policy_pa
 }
 
 /* A part that stands alone in one limit and in a combination in another is hashed once. */
-static inline bool part_hash(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
+static inline bool part_hash(struct subject_finder *finder, const struct policy_part *part, uint64_t *hash)
 {
     if ((finder->parts_hashed >> part->kind & 1) == 0)
         return part_hash_anew(finder, part, hash);
@@ -158,10 +158,10 @@ bool subject_is_address(const struct policy *policy, uint32_t index)
     return subject->part_count == 1 && subject->part[0].kind == POLICY_BY_ADDRESS;
 }
 
-bool subject_hash(struct subject_finder *finder, uint32_t index, struct key_hash *hash)
+bool subject_hash(struct subject_finder *finder, uint32_t index, uint64_t *hash)
 {
     const struct policy_subject *subject = &finder->policy->subjects[index];
-    struct key_hash parts[POLICY_PARTS_MAX];
+    uint64_t parts[POLICY_PARTS_MAX];
     uint8_t kinds[POLICY_PARTS_MAX];
     if (subject->part_count == 1)
         return part_hash(finder, &subject->part[0], hash);
@@ -255,7 +255,7 @@ static size_t plain_copy(struct drossel_text text, char *out, size_t cap)
 static size_t part_format(struct subject_finder *finder, const struct policy_part *part, char *out, size_t cap)
 {
     struct drossel_text text;
-    struct key_hash hash;
+    uint64_t hash;
     switch (part->kind) {
     case POLICY_BY_ADDRESS:
         return subject_address_format(&finder->client_key, finder->policy->ipv6_prefix, out, cap);
@@ -268,7 +268,7 @@ static size_t part_format(struct subject_finder *finder, const struct policy_par
     case POLICY_BY_TOKEN:
     case POLICY_BY_HEADER:
         if (part_hash(finder, part, &hash))
-            return subject_digest_format((uint32_t)(hash.half[0] >> 32), out, cap);
+            return subject_digest_format((uint32_t)(hash >> 32), out, cap);
     }
     return 0;
 }

@@ -24,10 +24,10 @@ struct subject_finder {
     bool looked_for_account, looked_for_token;
     /* The accounts that the request names, different ones only, and the one that is being counted. */
     uint8_t account_count, account_at;
-    struct key_hash part[POLICY_BY_HEADER];
+    uint64_t part[POLICY_BY_HEADER];
     struct drossel_text token;           /* found so far */
     struct drossel_text account[SUBJECT_ACCOUNTS_MAX];   /* raw; size 0: that of an unreadable body */
-    struct key_hash account_hash[SUBJECT_ACCOUNTS_MAX];  /* folded, hashed */
+    uint64_t account_hash[SUBJECT_ACCOUNTS_MAX];  /* folded, hashed */
     char account_buffer[CREDENTIAL_BASIC_MAX];/* for an account that had to be decoded */
 };
 
@@ -36,16 +36,16 @@ void subject_begin(struct subject_finder *finder, const struct policy *policy, c
                    const struct drossel_request *request, const struct drossel_address *client);
 
 /* The hash of subject number `index`.  False if the request has not all of its parts. */
-bool subject_hash(struct subject_finder *finder, uint32_t index, struct key_hash *hash);
+bool subject_hash(struct subject_finder *finder, uint32_t index, uint64_t *hash);
 
 /* The hash of the client's address: that of every subject that is nothing else. */
-static inline const struct key_hash *subject_address_hash(struct subject_finder *finder)
+static inline uint64_t subject_address_hash(struct subject_finder *finder)
 {
     const uint32_t bit = UINT32_C(1) << POLICY_BY_ADDRESS;
     if ((finder->parts_hashed & bit) == 0)
         finder->part[POLICY_BY_ADDRESS] = key_address_hash(finder->secret, POLICY_BY_ADDRESS, &finder->client_key);
     finder->parts_hashed |= bit;
-    return &finder->part[POLICY_BY_ADDRESS];
+    return finder->part[POLICY_BY_ADDRESS];
 }
 bool subject_is_address(const struct policy *policy, uint32_t index);
 

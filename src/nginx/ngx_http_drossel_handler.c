@@ -202,7 +202,8 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
         request.is_account_unreadable = ctx->pending->unreadable;
     }
 
-    rc = limiter_check(mcf->limiter, &request, &decision);
+    rc = limiter_check_remembering(mcf->limiter, mcf->memory, &request,
+                                   &decision);
 
     if (rc != DROSSEL_OK) {
         ngx_http_drossel_log_failure(r, mcf, rc);

@@ -412,7 +412,8 @@ struct table *table_open(const struct table_options *options, char *error, size_
         table_close(table);
         return NULL;
     }
-    (void)madvise(table->map, table->map_bytes, MADV_HUGEPAGE); /* what is not gathered yet, where shared memory allows it */
+    (void)madvise(table->map, table->map_bytes,
+                  MADV_HUGEPAGE); /* what is not gathered yet, where shared memory allows it */
     return table;
 }
 
