@@ -27,7 +27,7 @@ struct said {
 struct remembered {
     uint64_t from_ns, until_ns; /* until 0: nothing */
     const struct limiter *by;
-    struct drossel_address client_key;
+    struct drossel_address client; /* as it is, not as it is counted: exemptions and overrides look at all of it */
     uint8_t method_size, path_size;
     char method[MEMORY_METHOD], path[MEMORY_PATH];
     uint32_t limit_count, said_count;
@@ -60,8 +60,8 @@ bool limiter_memory_is_fresh(const struct limiter_memory *memory, uint64_t now_n
 static struct remembered *place_of(struct limiter_memory *memory, const struct subject_finder *finder)
 {
     uint64_t head, tail, path = finder->request->path.size;
-    memcpy(&head, finder->client_key.bytes, sizeof head);
-    memcpy(&tail, finder->client_key.bytes + 8, sizeof tail);
+    memcpy(&head, finder->client.bytes, sizeof head);
+    memcpy(&tail, finder->client.bytes + 8, sizeof tail);
     for (size_t i = 0; i < finder->request->path.size && i < MEMORY_PATH; i += sizeof(uint64_t)) {
         uint64_t word = 0;
         size_t left = finder->request->path.size - i;
@@ -84,7 +84,7 @@ static bool is_of(const struct remembered *entry, const struct limiter *limiter,
     const struct drossel_request *request = finder->request;
     uint64_t now_ns = request->now_ns;
     return now_ns >= entry->from_ns && now_ns < entry->until_ns && entry->by == limiter &&
-           memcmp(&entry->client_key, &finder->client_key, sizeof entry->client_key) == 0 &&
+           memcmp(&entry->client, &finder->client, sizeof entry->client) == 0 &&
            is_text(request->path, entry->path, entry->path_size) &&
            is_text(request->method, entry->method, entry->method_size) && matched->count == entry->limit_count &&
            memcmp(matched->limit, entry->limit, matched->count * sizeof entry->limit[0]) == 0;
@@ -138,7 +138,6 @@ bool limiter_recall(struct limiter_memory *memory, const struct limiter *limiter
     memcpy(decision->quota, entry->decision.quota, entry->decision.quota_count * sizeof decision->quota[0]);
     decision->hold_ns = 0;
     decision->ticket.count = 0;
-    decision->client = finder->client;
     decision->signed_in = subject_signed_in(finder);
     decision->wait_ns = later(decision->wait_ns, past_ns);
     decision->dry_run_wait_ns = later(decision->dry_run_wait_ns, past_ns);
@@ -151,8 +150,9 @@ bool limiter_recall(struct limiter_memory *memory, const struct limiter *limiter
 }
 
 /* Will the same be said again, with nothing written meanwhile? */
-static bool is_repeatable(const struct limiter *limiter, const struct subject_finder *finder, const struct matched *matched,
-                          const struct charges *charges, const struct drossel_decision *decision)
+static bool is_repeatable(const struct limiter *limiter, const struct subject_finder *finder,
+                          const struct matched *matched, const struct charges *charges,
+                          const struct drossel_decision *decision)
 {
     const struct drossel_request *request = finder->request;
     if (decision->verdict < DROSSEL_REFUSE || decision->verdict == DROSSEL_HOLD || decision->banned ||
@@ -213,7 +213,7 @@ void limiter_remember(struct limiter_memory *memory, const struct limiter *limit
     entry->by = limiter;
     entry->from_ns = memory->newest_ns = request->now_ns;
     entry->until_ns = request->now_ns + holds_for(charges);
-    entry->client_key = finder->client_key;
+    entry->client = finder->client;
     entry->path_size = (uint8_t)request->path.size;
     memcpy(entry->path, request->path.data, request->path.size);
     entry->method_size = (uint8_t)request->method.size;

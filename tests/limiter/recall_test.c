@@ -63,12 +63,13 @@ static void flood(const char *policy, bool is_exact)
         request.now_ns = now_ns;
         request.method = text_of(methods[below(8) == 0]);
         struct drossel_decision one = ask(&with, memory, &request), other = ask(&without, NULL, &request);
-        bool alike = is_exact ? is_told_alike(&one, &other)
-                              : one.verdict == other.verdict && one.wait_ns <= other.wait_ns && one.status == other.status;
+        bool alike = is_exact
+                         ? is_told_alike(&one, &other)
+                         : one.verdict == other.verdict && one.wait_ns <= other.wait_ns && one.status == other.status;
         if (!alike)
-            fail_msg("request %u: %s, wait %llu, instead of %s, wait %llu", i, drossel_verdict_name(one.verdict),
-                     (unsigned long long)one.wait_ns, drossel_verdict_name(other.verdict),
-                     (unsigned long long)other.wait_ns);
+            fail_msg("%srequest %u: %s, wait %llu, instead of %s, wait %llu", policy, i,
+                     drossel_verdict_name(one.verdict), (unsigned long long)one.wait_ns,
+                     drossel_verdict_name(other.verdict), (unsigned long long)other.wait_ns);
         refused += one.verdict >= DROSSEL_REFUSE;
         allowed += one.verdict == DROSSEL_ALLOW;
     }
@@ -85,16 +86,22 @@ static void a_flood_is_told_what_it_would_be_told_without_memory(void **state)
     (void)state;
     static const char *const policies[] = {
         "limits: { a: { by: address, allow: 50 per 10s } }\n",
-        "limits: { a: { by: address, allow: [20 per 1s, 100 per 10s] }, b: { by: address, allow: 30 per 2s, dry_run: true } }\n",
-        "limits: { a: { by: address, allow: 20 per 1s, block: 3s }, b: { by: address, allow: 90 per 5s, action: drop } }\n",
+        "limits: { a: { by: address, allow: [20 per 1s, 100 per 10s] }, b: { by: address, allow: 30 per 2s, dry_run: "
+        "true } }\n",
+        "limits: { a: { by: address, allow: 20 per 1s, block: 3s }, b: { by: address, allow: 90 per 5s, action: drop } "
+        "}\n",
         "limits: { a: { by: address, allow: 20 per 1s, block: 2s, extend: true } }\n",
-        "limits: { a: { by: address, allow: 20 per 1s, count_refused: true }, b: { by: address, allow: 300 per 10s } }\n",
+        "limits: { a: { by: address, allow: 20 per 1s, count_refused: true }, b: { by: address, allow: 300 per 10s } "
+        "}\n",
         "limits: { a: { by: address, allow: 20 per 1s, ban: 2s } }\n",
-        "limits: { a: { by: address, allow: 20 per 1s, algorithm: fixed }, b: { by: address, allow: 10 per 1s, algorithm: bucket } }\n",
+        "limits: { a: { by: address, allow: 20 per 1s, algorithm: fixed }, b: { by: address, allow: 10 per 1s, "
+        "algorithm: bucket } }\n",
         "limits: { a: { by: [address, path], allow: 20 per 2s } }\n",
+        "limits: { a: { by: address, allow: 20 per 1s, overrides: { 192.0.2.2: 4 per 1s, \"2001:db8::/64\": 30 per 1s "
+        "} } }\n",
         "classes: { api: { path_begins: /api/ }, write: { method: POST } }\n"
         "limits: { a: { for: api, by: address, allow: 20 per 1s, cost: { write: 5 } } }\n",
-        "classes: { write: { method: POST } }\nexempt: { methods: [POST], addresses: [192.0.2.2] }\n"
+        "classes: { write: { method: POST } }\nexempt: { methods: [POST], addresses: [192.0.2.2, 2001:db8::2] }\n"
         "limits: { a: { by: address, allow: 20 per 1s }, b: { for: write, by: address, allow: 1 per 1s } }\n",
     };
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
@@ -107,7 +114,8 @@ static void others_change_only_what_is_told_beside_the_verdict(void **state)
 {
     (void)state;
     seed = 99;
-    flood("limits: { a: { by: address, allow: 20 per 1s }, b: { by: path, allow: 60 per 3s }, c: { by: site, allow: 500 per 10s } }\n",
+    flood("limits: { a: { by: address, allow: 20 per 1s }, b: { by: path, allow: 60 per 3s }, c: { by: site, allow: "
+          "500 per 10s } }\n",
           false);
 }
 
@@ -142,8 +150,9 @@ static void what_was_done_by_hand_comes_through_within_ten_milliseconds(void **s
 static void nothing_is_remembered_of_other_requests(void **state)
 {
     (void)state;
-    struct inner inner = open_inner("classes: { api: { path_begins: /api } }\nclient: { token_from: [header.X-Key] }\n"
-                                    "limits: { a: { by: address, allow: 3 per 1h }, b: { for: api, by: token, allow: 9 per 1h } }\n");
+    struct inner inner =
+        open_inner("classes: { api: { path_begins: /api } }\nclient: { token_from: [header.X-Key] }\n"
+                   "limits: { a: { by: address, allow: 3 per 1h }, b: { for: api, by: token, allow: 9 per 1h } }\n");
     struct inner after = open_inner(one_limit);
     struct limiter_memory *memory = limiter_memory_open();
     struct drossel_request first = request_of("192.0.2.1", "/", 0), request = first;
@@ -163,6 +172,22 @@ static void nothing_is_remembered_of_other_requests(void **state)
     limiter_memory_close(memory);
     close_inner(&inner);
     close_inner(&after);
+}
+
+static void who_shares_a_place_in_memory_is_not_taken_for_another(void **state)
+{
+    (void)state;
+    struct inner inner = open_inner(one_limit);
+    struct limiter_memory *memory = limiter_memory_open();
+    for (unsigned i = 0; i < 1000; i++) {
+        char address[32];
+        snprintf(address, sizeof address, "192.0.%u.%u", 2 + i / 250, i % 250);
+        struct drossel_request request = request_of(address, "/", 0);
+        for (unsigned turn = 0; turn < 5; turn++)
+            assert_int_equal(ask(&inner, memory, &request).verdict, turn < 3 ? DROSSEL_ALLOW : DROSSEL_REFUSE);
+    }
+    limiter_memory_close(memory);
+    close_inner(&inner);
 }
 
 static void a_refusal_is_said_again_until_its_wait_is_over_and_no_longer(void **state)
@@ -212,6 +237,7 @@ int main(void)
         cmocka_unit_test(others_change_only_what_is_told_beside_the_verdict),
         cmocka_unit_test(what_was_done_by_hand_comes_through_within_ten_milliseconds),
         cmocka_unit_test(nothing_is_remembered_of_other_requests),
+        cmocka_unit_test(who_shares_a_place_in_memory_is_not_taken_for_another),
         cmocka_unit_test(a_refusal_is_said_again_until_its_wait_is_over_and_no_longer),
         cmocka_unit_test(each_refusal_is_counted_and_its_offender_named),
     };
