@@ -162,7 +162,10 @@ enum drossel_result drossel_check(struct drossel *limiter, const struct drossel_
 {
     if (limiter == NULL || request == NULL || decision == NULL || !is_known_door(request))
         return DROSSEL_INVALID;
-    return limiter_check(limiter->limiter, request, decision);
+    enum drossel_result result = limiter_check(limiter->limiter, request, decision);
+    if (result == DROSSEL_OK)
+        limiter_list_ticket(limiter->table, &decision->ticket, request->now_ns);
+    return result;
 }
 
 enum drossel_result drossel_check_batch(struct drossel *limiter, const struct drossel_request *requests, size_t count,
@@ -173,7 +176,10 @@ enum drossel_result drossel_check_batch(struct drossel *limiter, const struct dr
     for (size_t i = 0; i < count; i++)
         if (!is_known_door(&requests[i]))
             return DROSSEL_INVALID;
-    return limiter_check_batch(limiter->limiter, requests, count, decisions);
+    enum drossel_result result = limiter_check_batch(limiter->limiter, requests, count, decisions);
+    for (size_t i = 0; result == DROSSEL_OK && i < count; i++)
+        limiter_list_ticket(limiter->table, &decisions[i].ticket, requests[i].now_ns);
+    return result;
 }
 
 enum drossel_result drossel_settle(struct drossel *limiter, const struct drossel_ticket *ticket,

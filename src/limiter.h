@@ -41,6 +41,10 @@ enum drossel_result limiter_check_remembering(struct limiter *limiter, struct li
 /* Must the door read the request's body first, because a matching limit counts an account that may stand there? */
 bool limiter_needs_body(const struct limiter *limiter, const struct drossel_request *request);
 
+/* Gives the ticket of a decision a slot in the table, so that it is settled once by however many who have a copy.  Not for doors
+ * that keep the ticket to themselves, and settle it once. */
+void limiter_list_ticket(struct table *table, struct drossel_ticket *ticket, uint64_t now_ns);
+
 /* As drossel_settle; needs nothing but the table. */
 void limiter_settle(struct table *table, const struct drossel_ticket *ticket, enum drossel_outcome outcome, uint64_t now_ns);
 

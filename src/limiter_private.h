@@ -157,7 +157,7 @@ struct table_key limiter_ban_key(const struct table *table, const struct drossel
 void limiter_hold(const struct limiter *limiter, const struct store_batch *batch, const uint32_t *rate,
                   const struct drossel_request *request, struct drossel_decision *decision);
 
-/* Makes the ticket of what was charged with an open outcome, and lists it in the table. */
+/* Makes the ticket of what was charged with an open outcome; it is not listed in the table. */
 void limiter_ticket(const struct limiter *limiter, const struct store_batch *batch, const uint32_t *rate,
                     struct drossel_ticket *ticket);
 

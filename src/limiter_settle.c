@@ -5,8 +5,8 @@
  * its own, that counts how many of the key's charges are open; settling gives that one back in any case, and the charge itself
  * unless the outcome was a failure.  A request that would exceed the limit only because of open charges is held.
  *
- * A ticket is settled once: it has a slot of its own in the table, and who frees that slot settles.  If the slot is lost
- * to others meanwhile, the charges stay, which is the strict side.  So does a process that dies before it settles.
+ * A ticket is settled once.  One that may be copied has a slot of its own in the table, and who frees that slot settles.  If the slot
+ * is lost to others meanwhile, the charges stay, which is the strict side.  So does a process that dies before it settles.
  */
 #include "limiter_private.h"
 
@@ -16,9 +16,13 @@
 #define OPEN_SEED UINT64_C(0x6f70656e206f7574) /* "open out" */
 #define TICKET_SEED UINT64_C(0x7469636b6574)   /* "ticket" */
 
+/* At home beside the key itself: both are charged and settled together, and finding one more line's page costs more than all that is
+ * done there. */
 struct table_key limiter_open_key(struct table_key key)
 {
-    return table_key_beside(key, OPEN_SEED);
+    struct table_key open = table_key_beside(key, OPEN_SEED);
+    open.home = key.home ^ 1;
+    return open;
 }
 
 void limiter_hold(const struct limiter *limiter, const struct store_batch *batch, const uint32_t *rate,
@@ -47,16 +51,16 @@ void limiter_hold(const struct limiter *limiter, const struct store_batch *batch
 
 /* ---- tickets ---- */
 
-/* A key that no other ticket has: from the time, a ticket of the guards' generator, and the key charged. */
-static struct table_key ticket_key(const struct store_charge *charge, uint64_t now_ns)
+/* A key that no other ticket has: from the time, a ticket of the guards' generator, and the first key charged. */
+static struct table_key ticket_key(const struct drossel_ticket *ticket, uint64_t now_ns)
 {
-    struct table_key key = { charge->key.home ^ now_ns,
-                             charge->key.tag ^ (uint64_t)table_ticket() << 32 ^ table_ticket() };
+    struct table_key key = { ticket->charge[0].home ^ now_ns,
+                             ticket->charge[0].tag ^ (uint64_t)table_ticket() << 32 ^ table_ticket() };
     return table_key_beside(key, TICKET_SEED);
 }
 
-/* Gives the ticket a slot.  False if its neighbourhood has none to give. */
-static bool list_ticket(struct table *table, struct table_key key, uint64_t now_ns)
+/* Gives a ticket's key a slot.  False if its neighbourhood has none to give. */
+static bool list(struct table *table, struct table_key key, uint64_t now_ns)
 {
     const struct engine_limit *limit = table_engine_at(table, TABLE_LIMIT_TICKET);
     struct table_hold hold;
@@ -77,10 +81,22 @@ static bool list_ticket(struct table *table, struct table_key key, uint64_t now_
     }
 }
 
+void limiter_list_ticket(struct table *table, struct drossel_ticket *ticket, uint64_t now_ns)
+{
+    if (ticket->count == 0)
+        return;
+    struct table_key key = ticket_key(ticket, now_ns);
+    ticket->home = key.home;
+    ticket->tag = key.tag;
+    ticket->is_listed = list(table, key, now_ns);
+}
+
 void limiter_ticket(const struct limiter *limiter, const struct store_batch *batch, const uint32_t *rate,
                     struct drossel_ticket *ticket)
 {
     const struct policy *policy = limiter->policy;
+    ticket->is_listed = false;
+    ticket->home = ticket->tag = 0;
     for (uint32_t i = 0; i < batch->count && ticket->count < DROSSEL_TICKET_CHARGES; i++) {
         const struct store_charge *charge = &batch->charge[i];
         if (charge->open_counter == 0 || !charge->verdict.allowed)
@@ -95,14 +111,7 @@ void limiter_ticket(const struct limiter *limiter, const struct store_batch *bat
         /* A body that names several accounts must not clear the one that it did not log in to. */
         ticket->charge[n].resets =
             policy->limits[policy->rates[rate[i]].limit].reset_on_success && (charge->subject & SUBJECT_SEVERAL) == 0;
-        if (n > 0)
-            continue;
-        struct table_key key = ticket_key(charge, batch->now_ns);
-        ticket->home = key.home;
-        ticket->tag = key.tag;
     }
-    if (ticket->count > 0)
-        ticket->is_listed = list_ticket(limiter->table, (struct table_key){ ticket->home, ticket->tag }, batch->now_ns);
 }
 
 /* Frees a key's slot.  False if it has none. */
@@ -112,14 +121,43 @@ static bool forget(struct table *table, struct table_key key, uint64_t now_ns)
     return entry.slot != TABLE_NO_SLOT && table_forget(table, &entry, now_ns);
 }
 
-static void give_back(struct table *table, struct table_key key, uint16_t limit, uint64_t cost, uint64_t mark,
-                      uint64_t now_ns)
+/* What is to become of one key's charge. */
+struct settlement {
+    struct table_key key;
+    uint16_t limit;
+    bool clears; /* the key starts afresh; it keeps its slot and its name, because who logs in once will do so again */
+    uint64_t cost, mark;
+};
+
+/* Not inlined: called twice for each charge, and what is called first for a request has to come from memory. */
+static __attribute__((noinline)) void settle_key(struct table *table, const struct settlement *of, uint64_t now_ns)
 {
-    struct store_charge charge = {
-        .key = key, .limit = table_engine_at(table, limit), .cost = cost, .limit_id = limit
-    };
-    if (charge.limit != NULL)
-        (void)store_table_refund(table, &charge, mark, now_ns);
+    const struct engine_limit *limit = table_engine_at(table, of->limit);
+    struct table_hold hold;
+    while (limit != NULL) {
+        switch (table_take(table, of->key, of->limit, now_ns, table_ticket(), &hold)) {
+        case TABLE_ABSENT:
+            return;
+        case TABLE_BUSY:
+            table_wait(table, &hold, now_ns);
+            break;
+        case TABLE_TAKEN:
+            if (of->clears)
+                hold.state = (struct engine_state){ 0 };
+            else
+                (void)engine_refund(&hold.state, limit, of->cost, of->mark, now_ns);
+            if (table_put(table, &hold, of->key, of->limit))
+                return;
+            break;
+        }
+    }
+}
+
+/* The lines of a ticket's keys come from memory side by side. */
+static void fetch_keys(const struct table *table, const struct drossel_ticket *ticket)
+{
+    for (uint32_t i = 0; i < ticket->count; i++)
+        table_prefetch(table, (struct table_key){ ticket->charge[i].home, ticket->charge[i].tag });
 }
 
 void limiter_settle(struct table *table, const struct drossel_ticket *ticket, enum drossel_outcome outcome,
@@ -128,17 +166,23 @@ void limiter_settle(struct table *table, const struct drossel_ticket *ticket, en
     const struct table_key own = { ticket->home, ticket->tag };
     if (ticket->count == 0 || ticket->count > DROSSEL_TICKET_CHARGES)
         return;
+    fetch_keys(table, ticket);
     if (ticket->is_listed && !forget(table, own, now_ns))
         return;
     for (uint32_t i = 0; i < ticket->count; i++) {
-        const struct table_key key = { ticket->charge[i].home, ticket->charge[i].tag };
-        if (outcome == DROSSEL_SUCCESS && ticket->charge[i].resets)
-            (void)forget(table, key, now_ns);
-        else if (outcome != DROSSEL_FAILURE)
-            give_back(table, key, ticket->charge[i].limit, ticket->charge[i].cost, ticket->charge[i].mark, now_ns);
+        struct settlement of = { .key = { ticket->charge[i].home, ticket->charge[i].tag },
+                                 .limit = ticket->charge[i].limit,
+                                 .clears = outcome == DROSSEL_SUCCESS && ticket->charge[i].resets,
+                                 .cost = ticket->charge[i].cost,
+                                 .mark = ticket->charge[i].mark };
+        if (outcome != DROSSEL_FAILURE)
+            settle_key(table, &of, now_ns);
         /* After the charge itself: a request that is asked again in between is held once more, not let through. */
-        give_back(table, limiter_open_key(key), TABLE_LIMIT_OPEN, ticket->charge[i].cost, ticket->charge[i].open_mark,
-                  now_ns);
+        of.key = limiter_open_key(of.key);
+        of.limit = TABLE_LIMIT_OPEN;
+        of.clears = false;
+        of.mark = ticket->charge[i].open_mark;
+        settle_key(table, &of, now_ns);
     }
 }
 

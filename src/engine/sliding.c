@@ -458,6 +458,8 @@ uint64_t sliding_refund(struct engine_state *state, const struct engine_limit *l
     bool stuck = false;
     if (place == grid_of(limit, state->time_ns)) /* the open stamp goes with the closed ones of its place */
         back = take_from_open(state, cost);
+    if (back == cost)
+        return back;
     back += take_from_closed(state, limit, cost - back, place, &stuck);
     return stuck ? back : back + take_from_open(state, cost - back);
 }

@@ -25,6 +25,7 @@
 #include <ngx_http.h>
 
 #include "limiter.h"
+#include "request/body.h"
 #include "request/proxywatch.h"
 #include "status/status.h"
 
@@ -55,6 +56,9 @@ typedef struct {
     ngx_uint_t                    warnings;   /* about it */
     struct table                 *table;      /* NULL under nginx -t */
     struct limiter               *limiter;
+
+    struct body_source            sources[BODY_SOURCES_MAX];
+    ngx_uint_t                    source_count;
 
     ngx_uint_t                    log_level;  /* of refusals */
     ngx_uint_t                    log_rate;   /* lines a second and limit */
@@ -110,6 +114,7 @@ typedef struct {
     ngx_uint_t                    account_count;
     unsigned                      unreadable:1; /* as is_account_unreadable */
     unsigned                      reading:1;
+    unsigned                      starting:1;   /* nginx was asked for it just now */
     unsigned                      held:1;     /* it is in the queue */
 } ngx_http_drossel_pending_t;
 
@@ -156,8 +161,11 @@ void ngx_http_drossel_look(ngx_http_request_t *r,
     ngx_http_drossel_seen_t *seen);
 ngx_uint_t ngx_http_drossel_is_challenge(const ngx_table_elt_t *h);
 
-/* Reads the body, finds accounts in it, and lets the phases go on.  Returns what
- * a phase handler is to return. */
+/* Says where accounts may stand in bodies, when a policy was read. */
+void ngx_http_drossel_sources(ngx_http_drossel_main_conf_t *mcf);
+
+/* Reads the body, and finds accounts in it.  NGX_OK: done; else what a phase handler
+ * is to return, and it is called again later. */
 ngx_int_t ngx_http_drossel_read_body(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
 

@@ -14,8 +14,6 @@
 
 #include "ngx_http_drossel.h"
 
-#include "request/body.h"
-
 
 /* more lines of Content-Type than one are malformed anyway */
 #define NGX_HTTP_DROSSEL_TYPES  4
@@ -37,23 +35,52 @@ static ngx_int_t ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
 static ngx_int_t ngx_http_drossel_copy(ngx_chain_t *in, u_char *p, u_char *end);
 static size_t ngx_http_drossel_headers(ngx_http_request_t *r,
     struct drossel_text *types, struct drossel_text *encoding);
-static ngx_uint_t ngx_http_drossel_sources(const struct policy *policy,
-    struct body_source *sources);
 static ngx_int_t ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
     ngx_http_drossel_pending_t *pending, const struct body_found *found);
+
+
+/* Where a policy's accounts may stand in bodies: once for all requests. */
+
+void
+ngx_http_drossel_sources(ngx_http_drossel_main_conf_t *mcf)
+{
+    uint32_t                     i;
+    struct body_source          *source;
+    const struct policy_source  *from;
+
+    for (i = 0; i < mcf->policy->account_from_count; i++) {
+
+        from = &mcf->policy->account_from[i];
+
+        if (mcf->source_count == BODY_SOURCES_MAX
+            || (from->kind != POLICY_FROM_FORM
+                && from->kind != POLICY_FROM_JSON))
+        {
+            continue;
+        }
+
+        source = &mcf->sources[mcf->source_count++];
+        source->kind = from->kind == POLICY_FROM_FORM ? BODY_FORM : BODY_JSON;
+        source->name = from->name;
+    }
+}
 
 
 ngx_int_t
 ngx_http_drossel_read_body(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
 {
-    ngx_int_t  rc;
+    ngx_int_t                    rc;
+    ngx_http_drossel_pending_t  *pending;
 
-    ctx->pending = ngx_pcalloc(r->pool, sizeof(ngx_http_drossel_pending_t));
-    if (ctx->pending == NULL) {
+    pending = ngx_pcalloc(r->pool, sizeof(ngx_http_drossel_pending_t));
+    if (pending == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    ctx->pending->reading = 1;
+    pending->reading = 1;
+    pending->starting = 1;
+
+    ctx->pending = pending;
     ctx->waiting = 1;
 
     rc = ngx_http_read_client_request_body(r, ngx_http_drossel_body_handler);
@@ -63,7 +90,16 @@ ngx_http_drossel_read_body(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
         return rc;
     }
 
-    /* reading took a reference */
+    pending->starting = 0;
+
+    if (!pending->reading) {
+
+        /* it came with the header; reading took a reference */
+
+        r->main->count--;
+        ctx->waiting = 0;
+        return NGX_OK;
+    }
 
     ngx_http_finalize_request(r, NGX_DONE);
 
@@ -84,7 +120,9 @@ ngx_http_drossel_body_handler(ngx_http_request_t *r)
 
     r->write_event_handler = ngx_http_core_run_phases;
 
-    ngx_http_core_run_phases(r);
+    if (!ctx->pending->starting) {
+        ngx_http_core_run_phases(r);
+    }
 }
 
 
@@ -93,11 +131,9 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
     ngx_http_drossel_pending_t *pending)
 {
     char                           buffer[BODY_BUFFER_BYTES];
-    ngx_uint_t                     count;
     struct body                    body;
     struct body_found              found;
     struct drossel_text            types[NGX_HTTP_DROSSEL_TYPES];
-    struct body_source             sources[BODY_SOURCES_MAX];
     ngx_http_drossel_bytes_t       bytes;
     ngx_http_drossel_main_conf_t  *mcf;
 
@@ -123,10 +159,8 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
     body.bytes.size = bytes.size;
     body.truncated = bytes.truncated;
 
-    count = ngx_http_drossel_sources(mcf->policy, sources);
-
     body_found_init(&found, buffer, sizeof(buffer));
-    (void) body_accounts(&body, sources, count, &found);
+    (void) body_accounts(&body, mcf->sources, mcf->source_count, &found);
 
     pending->unreadable = found.malformed || found.too_many;
 
@@ -255,63 +289,38 @@ ngx_http_drossel_headers(ngx_http_request_t *r, struct drossel_text *types,
 }
 
 
-static ngx_uint_t
-ngx_http_drossel_sources(const struct policy *policy,
-    struct body_source *sources)
-{
-    uint32_t                     i;
-    ngx_uint_t                   n;
-    const struct policy_source  *from;
-
-    n = 0;
-
-    for (i = 0; i < policy->account_from_count && n < BODY_SOURCES_MAX; i++) {
-
-        from = &policy->account_from[i];
-
-        if (from->kind == POLICY_FROM_FORM || from->kind == POLICY_FROM_JSON) {
-            sources[n].kind = from->kind == POLICY_FROM_FORM ? BODY_FORM
-                                                             : BODY_JSON;
-            sources[n++].name = from->name;
-        }
-    }
-
-    return n;
-}
-
-
 /* Copies them to the pool: a held request is judged many times, but read once. */
 
 static ngx_int_t
 ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
     ngx_http_drossel_pending_t *pending, const struct body_found *found)
 {
-    size_t                      i;
-    u_char                     *p;
-    const struct drossel_text  *text;
+    size_t   i, size;
+    u_char  *p;
 
     if (found->count == 0) {
         return NGX_OK;
     }
 
-    pending->accounts = ngx_palloc(r->pool, found->count
-                                            * sizeof(struct drossel_text));
-    p = ngx_pnalloc(r->pool, found->used);
+    size = found->count * sizeof(struct drossel_text);
 
-    if (pending->accounts == NULL || p == NULL) {
+    p = ngx_palloc(r->pool, size + found->used);
+    if (p == NULL) {
         return NGX_ERROR;
     }
 
-    for (i = 0; i < found->count; i++) {
-        text = &found->value[i].text;
-
-        pending->accounts[i].data = (const char *) p;
-        pending->accounts[i].size = text->size;
-
-        p = ngx_cpymem(p, text->data, text->size);
-    }
-
+    pending->accounts = (struct drossel_text *) (void *) p;
     pending->account_count = found->count;
+
+    p += size;
+    ngx_memcpy(p, found->buffer, found->used);
+
+    for (i = 0; i < found->count; i++) {
+        pending->accounts[i].data = (const char *) p
+                                    + (found->value[i].text.data
+                                       - found->buffer);
+        pending->accounts[i].size = found->value[i].text.size;
+    }
 
     return NGX_OK;
 }

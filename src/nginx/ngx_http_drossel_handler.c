@@ -170,6 +170,7 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
     ngx_http_drossel_seen_t *seen)
 {
     char                     path[NGX_HTTP_DROSSEL_PATH_LEN];
+    ngx_int_t                read;
     enum drossel_result      rc;
     struct drossel_request   request;
     struct drossel_decision  decision;
@@ -180,18 +181,25 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    request.now_ns = table_now(mcf->table);
     ctx->waiting = 0;
     ngx_http_drossel_unhold(ctx->pending);
+
+    if (ctx->pending == NULL && limiter_needs_body(mcf->limiter, &request)) {
+
+        read = ngx_http_drossel_read_body(r, ctx);
+
+        if (read != NGX_OK) {
+            return read;
+        }
+    }
+
+    request.now_ns = table_now(mcf->table);
 
     if (ctx->pending) {
         request.arrived_ns = ctx->pending->arrived_ns;
         request.accounts = ctx->pending->accounts;
         request.account_count = ctx->pending->account_count;
         request.is_account_unreadable = ctx->pending->unreadable;
-
-    } else if (limiter_needs_body(mcf->limiter, &request)) {
-        return ngx_http_drossel_read_body(r, ctx);
     }
 
     rc = limiter_check_remembering(mcf->limiter, mcf->memory, &request,

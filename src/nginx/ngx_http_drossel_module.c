@@ -174,6 +174,8 @@ ngx_http_drossel_policy(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_ERROR;
     }
 
+    ngx_http_drossel_sources(mcf);
+
     return NGX_CONF_OK;
 }
 

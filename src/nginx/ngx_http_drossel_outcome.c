@@ -86,6 +86,7 @@ ngx_http_drossel_open(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     ngx_http_drossel_ctx_t *ctx, const struct drossel_ticket *ticket)
 {
     uint32_t                  i;
+    ngx_uint_t                doubtful;
     ngx_http_drossel_open_t  *open;
 
     open = ngx_palloc(r->pool, sizeof(ngx_http_drossel_open_t));
@@ -95,21 +96,27 @@ ngx_http_drossel_open(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
         return NGX_ERROR;
     }
 
-    open->table = mcf->table;
-    open->ticket = *ticket;
-    ctx->open = open;
-
-    if (ctx->pending == NULL
-        || (ctx->pending->account_count < 2 && !ctx->pending->unreadable))
-    {
-        return NGX_OK;
-    }
-
     /* of several names the application took one, and we cannot know which */
 
+    doubtful = ctx->pending
+               && (ctx->pending->account_count > 1 || ctx->pending->unreadable);
+
+    open->table = mcf->table;
+    open->ticket.count = ticket->count;
+    open->ticket.is_listed = ticket->is_listed;
+    open->ticket.home = ticket->home;
+    open->ticket.tag = ticket->tag;
+
     for (i = 0; i < ticket->count; i++) {
-        open->ticket.charge[i].resets = 0;
+
+        open->ticket.charge[i] = ticket->charge[i];
+
+        if (doubtful) {
+            open->ticket.charge[i].resets = 0;
+        }
     }
+
+    ctx->open = open;
 
     return NGX_OK;
 }

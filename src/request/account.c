@@ -32,8 +32,7 @@ static bool is_trimmed(ucs4_t character)
     return character < ' ' || character == 0xfeff || is_white(character);
 }
 
-/* Takes off both ends the characters that `unwanted` accepts; stops at bytes that are no UTF-8. */
-static struct drossel_text trim(struct drossel_text text, bool (*unwanted)(ucs4_t))
+static __attribute__((noinline)) struct drossel_text trim_ends(struct drossel_text text, bool (*unwanted)(ucs4_t))
 {
     const uint8_t *start = (const uint8_t *)text.data;
     const uint8_t *end = start + text.size;
@@ -51,6 +50,20 @@ static struct drossel_text trim(struct drossel_text text, bool (*unwanted)(ucs4_
         end = last;
     }
     return (struct drossel_text){ (const char *)start, (size_t)(end - start) };
+}
+
+/* ASCII that nobody trims. */
+static bool is_visible(char c)
+{
+    return (unsigned char)c > ' ' && (unsigned char)c < 0x7f;
+}
+
+/* Takes off both ends the characters that `unwanted` accepts; stops at bytes that are no UTF-8.  Nearly always there are none. */
+static struct drossel_text trim(struct drossel_text text, bool (*unwanted)(ucs4_t))
+{
+    if (text.size > 0 && is_visible(text.data[0]) && is_visible(text.data[text.size - 1]))
+        return text;
+    return trim_ends(text, unwanted);
 }
 
 struct drossel_text account_trim(struct drossel_text raw)
@@ -71,20 +84,40 @@ static struct drossel_text cut(struct drossel_text text, size_t cap)
 
 /* ---- folding ---- */
 
+/* Eight bytes at a time. */
 static bool is_ascii(struct drossel_text text)
 {
-    unsigned char all = 0;
-    for (size_t i = 0; i < text.size; i++)
-        all |= (unsigned char)text.data[i];
-    return all < 0x80;
+    uint64_t all = 0, word;
+    size_t at = 0;
+    for (; at + sizeof word <= text.size; at += sizeof word) {
+        memcpy(&word, text.data + at, sizeof word);
+        all |= word;
+    }
+    for (; at < text.size; at++)
+        all |= (unsigned char)text.data[at];
+    return (all & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* Capitals become small in eight bytes at once, all of them ASCII: to each are added two numbers, of which one carries into its
+ * highest bit from `A` on, the other beyond `Z`; what lies between has that bit once, and gets the bit that tells its case. */
+static uint64_t lower_word(uint64_t word)
+{
+    const uint64_t each = UINT64_C(0x0101010101010101);
+    uint64_t from_a = word + (0x80 - 'A') * each, beyond_z = word + (0x7f - 'Z') * each;
+    return word | ((from_a ^ beyond_z) & 0x80 * each) >> 2;
 }
 
 static void fold_ascii(struct drossel_text text, char *out)
 {
-    for (size_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-        out[i] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+    uint64_t word = 0;
+    size_t at = 0;
+    for (; at + sizeof word <= text.size; at += sizeof word) {
+        memcpy(&word, text.data + at, sizeof word);
+        word = lower_word(word);
+        memcpy(out + at, &word, sizeof word);
     }
+    for (; at < text.size; at++)
+        out[at] = (char)lower_word((unsigned char)text.data[at]);
 }
 
 /* Wide and narrow forms become ordinary ones.  None of them gets longer in UTF-8: all are in U+3000 and U+FF00 to U+FFEE. */
@@ -219,7 +252,8 @@ bool account_fold_as(enum account_class class, struct drossel_text raw, char *ou
     return true;
 }
 
-size_t account_fold(struct drossel_text raw, char *out, size_t cap, enum account_class *class)
+static __attribute__((noinline)) size_t fold_any(struct drossel_text raw, char *out, size_t cap,
+                                                 enum account_class *class)
 {
     struct folded folded;
     if (!fold(raw, &folded)) {
@@ -230,6 +264,17 @@ size_t account_fold(struct drossel_text raw, char *out, size_t cap, enum account
     }
     *class = finish(ACCOUNT_EMAIL, folded.text, &folded.size) ? ACCOUNT_EMAIL : ACCOUNT_USER;
     return copy_cut(&folded, out, cap);
+}
+
+size_t account_fold(struct drossel_text raw, char *out, size_t cap, enum account_class *class)
+{
+    if (raw.size > cap || raw.size > ACCOUNT_INPUT_MAX || !is_ascii(raw))
+        return fold_any(raw, out, cap, class);
+    /* Nearly always: it is folded where it is wanted. */
+    struct drossel_text text = trim(raw, is_white);
+    fold_ascii(text, out);
+    *class = finish(ACCOUNT_EMAIL, out, &text.size) ? ACCOUNT_EMAIL : ACCOUNT_USER;
+    return text.size;
 }
 
 /* ---- digests ---- */

@@ -58,9 +58,9 @@ enum parser { PARSER_FORM = 1, PARSER_MULTIPART = 2, PARSER_JSON = 4, PARSER_UNK
 struct types {
     unsigned parsers; /* bits of enum parser */
     size_t count;     /* media types: more than one is read in different ways */
-    char boundary[MULTIPART_BOUNDARY_MAX];
     size_t boundary_size;
     bool faulty;
+    char boundary[MULTIPART_BOUNDARY_MAX]; /* set as far as its size says */
 };
 
 static bool begins(struct drossel_text text, const char *prefix)
@@ -139,10 +139,27 @@ static size_t size_before_comma(struct drossel_text text)
     return i;
 }
 
+static bool is_exactly(struct drossel_text text, const char *wanted, size_t size)
+{
+    return text.size == size && memcmp(text.data, wanted, size) == 0;
+}
+
+/* The parser for a line as nearly all clients write it, or 0: it is to be read with care. */
+static unsigned usual_parser(struct drossel_text line)
+{
+    static const char form[] = "application/x-www-form-urlencoded", json[] = "application/json";
+    if (is_exactly(line, form, sizeof form - 1))
+        return PARSER_FORM;
+    return is_exactly(line, json, sizeof json - 1) ? PARSER_JSON : 0;
+}
+
 /* A line of Content-Type; proxies join several with commas. */
 static void take_line(struct types *types, struct drossel_text line)
 {
-    while (line.size > 0) {
+    unsigned usual = usual_parser(line);
+    types->parsers |= usual;
+    types->count += usual != 0;
+    while (line.size > 0 && usual == 0) {
         size_t size = size_before_comma(line);
         struct drossel_text type = parameter_trim((struct drossel_text){ line.data, size });
         if (type.size > 0)
@@ -163,28 +180,36 @@ static bool wants(const struct body_search *search, enum body_source_kind kind)
     return false;
 }
 
+static bool begins_json(char c)
+{
+    return c == '{' || c == '[';
+}
+
 /* May it be JSON in UTF-16 or UTF-32, which some libraries detect (RFC 4627 allowed them)?  Then it begins with a byte order
  * mark, or has both a NUL and a bracket or space among its first bytes. */
 static bool is_wide(struct drossel_text body)
 {
     size_t size = body.size < 4 ? body.size : 4;
-    bool any = false;
-    for (size_t i = 0; i < size; i++)
-        any |= body.data[i] != '\0' && strchr("{[ \t\r\n", body.data[i]) != NULL;
-    if (any && memchr(body.data, '\0', size) != NULL)
+    if (size >= 2 && (memcmp(body.data, "\xff\xfe", 2) == 0 || memcmp(body.data, "\xfe\xff", 2) == 0))
         return true;
-    return size >= 2 && (memcmp(body.data, "\xff\xfe", 2) == 0 || memcmp(body.data, "\xfe\xff", 2) == 0);
+    bool any = false, has_nul = false;
+    for (size_t i = 0; i < size; i++) {
+        any |= begins_json(body.data[i]) || parameter_is_space(body.data[i]);
+        has_nul |= body.data[i] == '\0';
+    }
+    return any && has_nul;
 }
 
 /* Does it begin like a JSON object or array, or a comment before one? */
 static bool looks_like_json(struct drossel_text body)
 {
-    if (begins(body, "\xef\xbb\xbf")) {
-        body.data += 3;
-        body.size -= 3;
-    }
-    body = parameter_trim(body);
-    return body.size > 0 && (body.data[0] == '{' || body.data[0] == '[' || begins(body, "/*") || begins(body, "//"));
+    static const char mark[] = "\xef\xbb\xbf";
+    size_t at = body.size >= sizeof mark - 1 && memcmp(body.data, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
+    while (at < body.size && parameter_is_space(body.data[at]))
+        at++;
+    if (at == body.size || body.data[at] != '/')
+        return at < body.size && begins_json(body.data[at]);
+    return at + 1 < body.size && (body.data[at + 1] == '*' || body.data[at + 1] == '/');
 }
 
 static void search_json(const struct body_search *search, struct drossel_text body, const struct types *types)
@@ -215,7 +240,10 @@ static void search_forms(const struct body_search *search, struct drossel_text b
 size_t body_accounts(const struct body *body, const struct body_source *sources, size_t source_count,
                      struct body_found *found)
 {
-    struct types types = { .parsers = 0 };
+    struct types types; /* field by field: what the boundary needs is never cleared */
+    types.parsers = 0;
+    types.count = types.boundary_size = 0;
+    types.faulty = false;
     struct body_search search = { sources, source_count < BODY_SOURCES_MAX ? source_count : BODY_SOURCES_MAX, found };
     for (size_t i = 0; i < body->content_type_count; i++)
         take_line(&types, body->content_types[i]);

@@ -3,23 +3,52 @@
 
 #include <string.h>
 
-size_t form_decode(struct drossel_text text, bool plus, char *out, size_t cap, bool *faulty)
+/* What a byte of a pair is.  A table, since nearly every byte of a body is asked. */
+enum { ESCAPE = 1, EQUALS = 2 };
+static const uint8_t kinds[256] = { ['%'] = ESCAPE, ['+'] = ESCAPE, ['='] = EQUALS };
+
+static unsigned kind_of(char c)
+{
+    return kinds[(unsigned char)c];
+}
+
+/* How many bytes stand for themselves. */
+static size_t plain_size(const char *at, size_t left)
 {
     size_t size = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-        if (c == '+' && plus) {
-            c = ' ';
-        } else if (c == '%') {
-            int high = text.size - i > 2 ? body_hex(text.data[i + 1]) : -1;
-            int low = high < 0 ? -1 : body_hex(text.data[i + 2]);
-            if (low < 0) {
-                *faulty = true;
-            } else {
-                c = (char)(high * 16 + low);
-                i += 2;
-            }
+    while (size < left && (kind_of(at[size]) & ESCAPE) == 0)
+        size++;
+    return size;
+}
+
+/* The byte that an escape stands for; *size is that of the escape, 1 if it is none. */
+static char unescape(const char *at, size_t left, bool plus, size_t *size, bool *faulty)
+{
+    *size = 1;
+    if (*at == '+')
+        return plus ? ' ' : '+';
+    int high = left > 2 ? body_hex(at[1]) : -1;
+    int low = high < 0 ? -1 : body_hex(at[2]);
+    if (low < 0) {
+        *faulty = true;
+        return *at;
+    }
+    *size = 3;
+    return (char)(high * 16 + low);
+}
+
+size_t form_decode(struct drossel_text text, bool plus, char *out, size_t cap, bool *faulty)
+{
+    size_t size = 0, taken;
+    for (size_t i = 0; i < text.size; i += taken) {
+        taken = plain_size(text.data + i, text.size - i);
+        if (taken > 0) {
+            if (size < cap)
+                memcpy(out + size, text.data + i, taken < cap - size ? taken : cap - size);
+            size += taken;
+            continue;
         }
+        char c = unescape(text.data + i, text.size - i, plus, &taken, faulty);
         if (size < cap)
             out[size] = c;
         size++;
@@ -60,32 +89,37 @@ static void keep_value(struct drossel_text value, uint32_t source, const struct 
     body_keep(search, source, form_decode(value, true, room, cap, &search->found->malformed));
 }
 
-/* Names seldom are. */
-static bool is_encoded(struct drossel_text name)
+/* Takes the name off a pair.  Names are short: one walk takes less than a search for each of the three that it looks for. */
+static struct drossel_text take_name(struct drossel_text *pair, bool *is_encoded)
 {
-    return name.size > 0 && (memchr(name.data, '%', name.size) != NULL || memchr(name.data, '+', name.size) != NULL);
+    struct drossel_text name = { pair->data, 0 };
+    unsigned seen = 0;
+    while (name.size < pair->size && (kind_of(name.data[name.size]) & EQUALS) == 0)
+        seen |= kind_of(name.data[name.size++]);
+    *is_encoded = seen != 0;
+    size_t taken = name.size + (name.size < pair->size);
+    pair->data += taken;
+    pair->size -= taken;
+    return name;
 }
 
 static void read_pair(struct drossel_text pair, const struct body_search *search)
 {
-    const char *equals = memchr(pair.data, '=', pair.size);
-    struct drossel_text name = { pair.data, equals == NULL ? pair.size : (size_t)(equals - pair.data) };
-    struct drossel_text value = { pair.data + name.size, 0 };
-    if (equals != NULL)
-        value = (struct drossel_text){ equals + 1, pair.size - name.size - 1 };
     char decoded[BODY_NAME_MAX];
-    if (is_encoded(name)) {
+    bool is_encoded;
+    struct drossel_text name = take_name(&pair, &is_encoded);
+    if (is_encoded) {
         size_t size = form_decode(name, true, decoded, sizeof decoded, &search->found->malformed);
         name = (struct drossel_text){ decoded, size < sizeof decoded ? size : sizeof decoded };
     } else if (name.size > sizeof decoded) {
         name.size = sizeof decoded;
     }
     for (uint32_t i = 0; i < search->source_count; i++) {
-        if (search->sources[i].kind != BODY_FORM)
+        if (search->sources[i].kind != BODY_FORM || name.size < search->sources[i].name.size)
             continue;
         enum form_name is = form_name_compare(name, search->sources[i].name);
         if (is == FORM_NAME_SAME)
-            keep_value(value, i, search);
+            keep_value(pair, i, search);
         search->found->malformed |= is == FORM_NAME_ARRAY;
     }
 }

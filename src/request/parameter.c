@@ -4,18 +4,13 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 struct drossel_text parameter_trim(struct drossel_text text)
 {
-    while (text.size > 0 && is_space(text.data[0])) {
+    while (text.size > 0 && parameter_is_space(text.data[0])) {
         text.data++;
         text.size--;
     }
-    while (text.size > 0 && is_space(text.data[text.size - 1]))
+    while (text.size > 0 && parameter_is_space(text.data[text.size - 1]))
         text.size--;
     return text;
 }

@@ -18,7 +18,13 @@ size_t parameter_unquote(struct drossel_text value, char *out, size_t cap, bool 
  * them, others do not), a quote that is not closed or has more after it, and `\"` with a `;` (for some the value ends there). */
 bool parameter_is_plain(struct drossel_text name, struct drossel_text value);
 
-/* Spaces, tabs and line ends off both ends. */
+/* A space, a tab or a line end. */
+static inline bool parameter_is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Those off both ends. */
 struct drossel_text parameter_trim(struct drossel_text text);
 
 /* Without regard to ASCII case. */

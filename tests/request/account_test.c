@@ -78,6 +78,24 @@ static void one_account_has_one_name(void **state)
     }
 }
 
+static void only_capitals_of_ascii_change_wherever_they_stand(void **state)
+{
+    (void)state;
+    char raw[40], folded[sizeof raw], expected[sizeof raw];
+    enum account_class class;
+    for (size_t size = 1; size <= sizeof raw; size++)
+        for (size_t at = 0; at < size; at++)
+            for (int c = '!'; c < 0x7f; c++) { /* nothing of it is taken off an end */
+                memset(raw, 'Z', size);
+                memset(expected, 'z', size);
+                raw[at] = (char)c;
+                expected[at] = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+                size_t folded_size = account_fold((struct drossel_text){ raw, size }, folded, sizeof folded, &class);
+                assert_int_equal(folded_size, size);
+                assert_memory_equal(folded, expected, size);
+            }
+}
+
 static void a_locale_changes_no_name(void **state)
 {
     (void)state;
@@ -210,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_account_has_one_name),
+        cmocka_unit_test(only_capitals_of_ascii_change_wherever_they_stand),
         cmocka_unit_test(a_locale_changes_no_name),
         cmocka_unit_test(a_mailbox_follows_the_rules_of_its_provider),
         cmocka_unit_test(what_an_application_trims_is_trimmed),
