@@ -402,25 +402,18 @@ static void step_aside(unsigned turn)
         nanosleep(&moment, NULL);
 }
 
-/* Waits for that ticket to go, through moments that sum up to `patience_ns`.  True if it has gone.  The holder may be off the
- * processor in the middle of his work, on a busy machine; but then so are we: each turn counts for no more than
- * TABLE_TURN_NS, however long we were kept waiting for it. */
-static bool wait_patiently(const struct slot *slot, uint32_t seen, uint64_t patience_ns)
-{
-    uint64_t waited_ns = 0, before_ns = steady_ns();
-    for (unsigned turn = 0; waited_ns < patience_ns; turn++) {
-        step_aside(turn);
-        if (!is_unchanged(slot, seen))
-            return true;
-        uint64_t after_ns = steady_ns();
-        waited_ns += after_ns - before_ns < TABLE_TURN_NS ? after_ns - before_ns : TABLE_TURN_NS;
-        before_ns = after_ns;
-    }
-    return false;
-}
-
 /* TABLE_GUARD_PATIENCE_NS is ten thousand times what a holder needs who is on a processor.  Is he still there after it, he is
  * dead, or alive and kept from it: who is taken over alive, among his last few stores, makes them over those of the others. */
+static bool is_waited_for(const struct table *table, uint32_t ticket, uint64_t waited_ns, uint64_t *patience_ns)
+{
+    if (waited_ns < *patience_ns)
+        return true;
+    *patience_ns = waited_ns + TABLE_ASK_NS;
+    return waited_ns < TABLE_LIVING_PATIENCE_NS && owner_lives(table, ticket);
+}
+
+/* On a busy machine the holder may be off the processor in the middle of his work; but then so are we: each turn counts for
+ * no more than TABLE_TURN_NS, however long we were kept waiting for it. */
 void table_wait(struct table *table, const struct table_hold *busy, uint64_t now_ns)
 {
     struct slot *slot = &table->slots[busy->slot];
@@ -433,13 +426,15 @@ void table_wait(struct table *table, const struct table_hold *busy, uint64_t now
         if (!is_unchanged(slot, seen))
             return;
     }
-    uint64_t waited_ns = 0, patience_ns = TABLE_GUARD_PATIENCE_NS;
-    do {
-        if (wait_patiently(slot, seen, patience_ns))
+    uint64_t waited_ns = 0, before_ns = steady_ns(), patience_ns = TABLE_GUARD_PATIENCE_NS;
+    for (unsigned turn = 0; is_waited_for(table, seen, waited_ns, &patience_ns); turn++) {
+        step_aside(turn);
+        if (!is_unchanged(slot, seen))
             return;
-        waited_ns += patience_ns;
-        patience_ns = TABLE_ASK_NS;
-    } while (waited_ns < TABLE_LIVING_PATIENCE_NS && owner_lives(table, seen));
+        uint64_t after_ns = steady_ns();
+        waited_ns += after_ns - before_ns < TABLE_TURN_NS ? after_ns - before_ns : TABLE_TURN_NS;
+        before_ns = after_ns;
+    }
     take_over(table, slot, seen, now_ns);
 }
 
