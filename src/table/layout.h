@@ -169,7 +169,7 @@ void clock_boot_id(char out[TABLE_BOOT_ID_BYTES]);
 /* Who holds guards, and whether he lives; see owner.c.  The lower bits of a ticket are the number of its process, never 0. */
 #define OWNER_NUMBER_BITS 14
 #define OWNER_LOCKS ((off_t)1 << 60)  /* where the locked bytes are: number 0 is the lock for opening */
-extern _Atomic uint32_t owner_generation;        /* counts the times that all threads need a new first ticket */
+extern __attribute__((visibility("hidden"))) _Atomic uint32_t owner_generation; /* counts the times that all threads need a new first ticket */
 uint32_t owner_first_ticket(uint32_t generation);
 bool owner_lives(const struct table *table, uint32_t ticket);
 void owner_enter(struct table *table);   /* the table was opened */
