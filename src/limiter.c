@@ -16,92 +16,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMITER_CHARGES 64
-
 /* The way of most requests is compiled twice, for one alone and for one of a batch, each without a call up to the store.  What is
  * not on it is kept apart: it would save registers, and clear memory, for each decision. */
 #define INLINED static inline __attribute__((always_inline))
 #define APART static __attribute__((noinline))
 
-/* ---- attaching a policy to a table ---- */
-
-static void describe_rate(const struct policy *policy, const struct policy_rate *rate, struct table_limit *limit)
-{
-    const struct policy_limit *of = &policy->limits[rate->limit];
-    *limit = (struct table_limit){ .seed = rate->seed, .spec = rate->engine.spec, .ipv6_prefix = policy->ipv6_prefix };
-    snprintf(limit->name, sizeof limit->name, "%s", rate->name);
-    snprintf(limit->subject, sizeof limit->subject, "%s", policy->subjects[of->subject].text.data);
-}
-
-struct limiter *limiter_open(const struct policy *policy, struct table *table, char *error, size_t error_size)
-{
-    struct limiter *limiter = calloc(1, sizeof *limiter + policy->rate_count * sizeof limiter->limit_id[0]);
-    if (limiter == NULL) {
-        snprintf(error, error_size, "%s: no memory to attach the policy to its table; free some", policy->path);
-        return NULL;
-    }
-    limiter->policy = policy;
-    limiter->table = table;
-    limiter->plain = calloc(policy->limit_count + 1, sizeof *limiter->plain);
-    if (limiter->plain == NULL) {
-        snprintf(error, error_size, "%s: no memory to attach the policy to its table; free some", policy->path);
-        limiter_close(limiter);
-        return NULL;
-    }
-    for (uint32_t i = 0; i < policy->rate_count; i++) {
-        struct table_limit limit;
-        describe_rate(policy, &policy->rates[i], &limit);
-        int id = table_limit_register(table, &limit);
-        if (id < 0) {
-            snprintf(error, error_size,
-                     "%s: the table has seen %d different limits and takes no more; stop all that use "
-                     "it, remove it, and start again",
-                     table_path(table)[0] != '\0' ? table_path(table) : policy->path, TABLE_LIMITS_MAX);
-            limiter_close(limiter);
-            return NULL;
-        }
-        limiter->limit_id[i] = (uint16_t)id;
-        uint16_t both = ENGINE_BAN | ENGINE_EXTEND;
-        if ((limit.spec.flags & both) == both && limit.spec.block_ns > limiter->ban_extend_ns)
-            limiter->ban_extend_ns = limit.spec.block_ns;
-    }
-    limiter->naming =
-        (uint16_t)key_part_hash(table_secret(table), 254, policy->secret.data, policy->secret.size).half[1];
-    limiter->peer_is_client = policy->client.trusted == NULL && !policy->require_trusted;
-    limiter->has_classes = policy->class_count > 0;
-    limiter->has_exemptions = policy_has_exemptions(policy);
-    for (uint32_t i = 0; i < policy->limit_count; i++)
-        limiter_plan(limiter, i, &limiter->plain[i]);
-    limiter->alone = limiter_alone_plan(limiter);
-    return limiter;
-}
-
-void limiter_close(struct limiter *limiter)
-{
-    if (limiter != NULL)
-        free(limiter->plain);
-    free(limiter);
-}
-
-const struct policy *limiter_policy(const struct limiter *limiter)
-{
-    return limiter->policy;
-}
-
-struct table *limiter_table(const struct limiter *limiter)
-{
-    return limiter->table;
-}
-
 /* ---- charging ---- */
 
 /* One request on its way, worked out as far as nothing is asked of the table: in a batch well before its turn. */
 struct way {
-    struct subject_finder finder;
     bool missing_forward;   /* came through a proxy that told no usable address */
     bool untrusted, exempt; /* decided already, without any charge */
+    bool is_short;          /* `brief` is set; else `charges` */
     bool is_crowded;        /* more charges than there is room for */
     struct charges charges;
+    struct short_way brief;
+    struct matched matched;
+    struct subject_finder finder;
 };
 
 size_t limiter_name_of_charge(void *context, const struct store_charge *charge, char *out, size_t cap)
@@ -145,8 +76,8 @@ INLINED void charge_and_merge(const struct limiter *limiter, struct subject_find
     }
     if (limiter->policy->has_ban)
         apply_bans(limiter, finder, charges);
-    if (!limiter_merge(limiter, charges->charge, charges->rate, charges->count, decision))
-        limiter_count(limiter, finder, charges);
+    limiter_merge(limiter, charges->charge, charges->rate, charges->count, decision);
+    limiter_count(limiter, finder, charges);
     if (admitted && charges->has_open)
         limiter_ticket(limiter, &batch, charges->rate, &decision->ticket);
     if (decision->verdict >= DROSSEL_REFUSE)
@@ -246,8 +177,7 @@ APART void refuse_banned(const struct limiter *limiter, struct way *way, uint64_
     decision->limit_name = "ban";
     decision->wait_ns = wait_ns > other_ns ? wait_ns : other_ns;
     decision->status = limiter->policy->answer.status;
-    struct key_hash hash = key_address_hash(finder->secret, POLICY_BY_ADDRESS, &finder->client_key);
-    decision->subject_hash = hash.half[0];
+    decision->subject_hash = key_address_hash(finder->secret, POLICY_BY_ADDRESS, &finder->client_key);
     decision->signed_in = subject_signed_in(finder);
     if (finder->request->extra_cost != DROSSEL_ASK)
         limiter_count_banned(limiter, finder);
@@ -266,24 +196,30 @@ APART const struct drossel_address *recover_client(const struct policy *policy, 
     return &way->finder.client;
 }
 
-/* The limits of a policy with classes. */
-APART void add_matching(const struct limiter *limiter, struct way *way)
+/* By classes, and by doors. */
+APART void match_some(const struct limiter *limiter, const struct drossel_request *request, struct matched *matched)
 {
-    struct policy_facts facts = facts_of(way->finder.request);
-    struct policy_class_set classes;
-    uint32_t matched[LIMITER_CHARGES];
-    uint32_t count = policy_match(limiter->policy, &facts, &classes, matched, LIMITER_CHARGES);
-    for (uint32_t i = 0; i < count && i < LIMITER_CHARGES; i++)
-        limiter_add_limit(limiter, &way->finder, matched[i], &classes, &way->charges);
-    way->is_crowded = count > LIMITER_CHARGES;
+    struct policy_facts facts = facts_of(request);
+    matched->limit = matched->room;
+    matched->count = policy_match(limiter->policy, &facts, &matched->classes, matched->room, LIMITER_CHARGES);
 }
 
-/* Those of a policy without: all, at the doors that they name. */
-INLINED void add_all(const struct limiter *limiter, struct way *way)
+INLINED void match(const struct limiter *limiter, const struct drossel_request *request, struct matched *matched)
 {
-    for (uint32_t i = 0, count = limiter->policy->limit_count; i < count; i++)
-        if ((limiter->plain[i].doors >> way->finder.request->door & 1) != 0)
-            limiter_add_limit(limiter, &way->finder, i, NULL, &way->charges);
+    matched->limit = limiter->everything;
+    matched->count = limiter->policy->limit_count;
+    if (matched->limit == NULL)
+        match_some(limiter, request, matched);
+}
+
+/* The charges of the limits that match. */
+APART void add_charges(const struct limiter *limiter, struct way *way)
+{
+    way->charges.count = 0;
+    way->charges.has_open = false;
+    for (uint32_t i = 0; i < way->matched.count && i < LIMITER_CHARGES; i++)
+        limiter_add_limit(limiter, &way->finder, way->matched.limit[i], &way->matched.classes, &way->charges);
+    way->is_crowded = way->matched.count > LIMITER_CHARGES || way->charges.count > way->charges.cap;
 }
 
 APART bool is_exempt(const struct policy *policy, const struct way *way)
@@ -294,43 +230,41 @@ APART bool is_exempt(const struct policy *policy, const struct way *way)
 
 /* Fetches the lines of several keys, all at once.  What costs most of a cold key is not its line but finding its page, and a
  * processor looks for several pages at a time only if it is asked for them within some hundred instructions. */
-static inline void fetch_keys(const struct limiter *limiter, const struct charges *charges)
+INLINED void fetch_keys(const struct limiter *limiter, const struct way *way)
 {
-    for (uint32_t i = 0; i < charges->count && i < charges->cap; i++)
-        table_prefetch(limiter->table, charges->charge[i].key);
+    if (way->is_short)
+        for (uint32_t i = 0; i < way->brief.count; i++)
+            table_prefetch(limiter->table, way->brief.pass[i].key);
+    else
+        for (uint32_t i = 0; i < way->charges.count && i < way->charges.cap; i++)
+            table_prefetch(limiter->table, way->charges.charge[i].key);
 }
 
-/* From the facts to the charges, into `way->charges`. */
-INLINED void prepare(const struct limiter *limiter, const struct drossel_request *request, bool fetch, struct way *way)
+/* From the facts to the keys, whose lines are fetched. */
+INLINED void prepare(const struct limiter *limiter, const struct drossel_request *request, struct way *way)
 {
     const struct policy *policy = limiter->policy;
     way->missing_forward = way->untrusted = way->exempt = way->is_crowded = false;
     const struct drossel_address *client = &request->address;
     if (client->family == DROSSEL_NONE)
-        client = recover_client(policy, request, way);
-    way->charges.count = 0;
-    way->charges.has_open = false;
+        client = limiter->peer_is_client ? &request->peer : recover_client(policy, request, way);
     subject_begin(&way->finder, policy, table_secret(limiter->table), request, client);
-    if (limiter->has_classes)
-        add_matching(limiter, way);
-    else
-        add_all(limiter, way);
-    way->is_crowded |= way->charges.count > way->charges.cap;
-    if (fetch)
-        fetch_keys(limiter, &way->charges);
+    match(limiter, request, &way->matched);
+    way->is_short = way->charges.told == NULL && limiter_short_begin(limiter, &way->finder, &way->matched, &way->brief);
+    if (!way->is_short)
+        add_charges(limiter, way);
+    fetch_keys(limiter, way);
     /* Last, though it may make all of the above idle: by now the keys' lines are on their way from memory, and long lists
      * of networks are looked through meanwhile. */
     if (limiter->has_exemptions && !way->untrusted)
         way->exempt = is_exempt(policy, way);
 }
 
-/* From the charges to the decision. */
-INLINED enum drossel_result finish(const struct limiter *limiter, struct way *way, struct table_hold *hold,
-                                   struct drossel_decision *decision)
+/* From the charges to the decision, which is begun only when nothing can fail any more. */
+APART enum drossel_result finish_any(const struct limiter *limiter, struct way *way, uint64_t banned_until_ns,
+                                     struct table_hold *hold, struct drossel_decision *decision)
 {
     bool is_decided = way->exempt || way->untrusted;
-    uint64_t banned_until_ns =
-        is_decided ? 0 : limiter_banned_until(limiter, &way->finder.client_key, way->finder.request->now_ns);
     if (!is_decided && banned_until_ns == 0 && way->is_crowded)
         return charge_many(limiter, way, decision);
     begin_decision(way, decision);
@@ -341,6 +275,24 @@ INLINED enum drossel_result finish(const struct limiter *limiter, struct way *wa
     else if (!way->exempt)
         charge_and_merge(limiter, &way->finder, &way->charges, hold, decision);
     return DROSSEL_OK;
+}
+
+/* From the keys to the decision. */
+INLINED enum drossel_result finish(const struct limiter *limiter, struct way *way, struct table_hold *hold,
+                                   struct drossel_decision *decision)
+{
+    uint64_t now_ns = way->finder.request->now_ns, banned_until_ns = 0;
+    if (!way->exempt && !way->untrusted) {
+        banned_until_ns = limiter_banned_until(limiter, &way->finder.client_key, now_ns);
+        if (way->is_short && banned_until_ns == 0) {
+            begin_decision(way, decision);
+            if (limiter_short_end(limiter, &way->brief, now_ns, decision))
+                return DROSSEL_OK;
+        }
+        if (way->is_short)
+            add_charges(limiter, way);
+    }
+    return finish_any(limiter, way, banned_until_ns, hold, decision);
 }
 
 bool limiter_needs_body(const struct limiter *limiter, const struct drossel_request *request)
@@ -368,7 +320,7 @@ APART enum drossel_result check_any(struct limiter *limiter, const struct drosse
     struct table_hold hold[LIMITER_CHARGES];
     struct way way;
     way.charges = (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES };
-    prepare(limiter, request, true, &way);
+    prepare(limiter, request, &way);
     return finish(limiter, &way, hold, decision);
 }
 
@@ -380,7 +332,7 @@ enum drossel_result limiter_check_told(struct limiter *limiter, const struct dro
     struct table_hold hold[LIMITER_CHARGES];
     struct way way;
     way.charges = (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES, .told = told };
-    prepare(limiter, request, true, &way);
+    prepare(limiter, request, &way);
     told->is_judged = !way.exempt && !way.untrusted;
     told->count = UINT32_MAX;
     enum drossel_result result = finish(limiter, &way, hold, decision);
@@ -438,7 +390,7 @@ static enum drossel_result check_batch_alone(struct limiter *limiter, const stru
 static void look_ahead(struct limiter *limiter, const struct drossel_request *request, struct ahead *ahead)
 {
     ahead->way.charges = (struct charges){ .charge = ahead->charge, .rate = ahead->rate, .cap = AHEAD_CHARGES };
-    prepare(limiter, request, true, &ahead->way);
+    prepare(limiter, request, &ahead->way);
 }
 
 static enum drossel_result check_batch_any(struct limiter *limiter, const struct drossel_request *requests,

@@ -55,7 +55,7 @@ struct limiter_explained {
     uint32_t limit;              /* index into policy->limits */
     const char *missing;         /* KEY_MISSING: which part: "token" */
     char key[256];               /* readable key */
-    uint64_t key_hash[2];        /* the key itself: equal ones have equal hashes within one table */
+    uint64_t key_hash;           /* the key itself: equal ones have equal hashes within one table */
     bool overridden;
     uint64_t cost;
     uint32_t rate_count;         /* verdicts set */

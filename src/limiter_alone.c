@@ -8,14 +8,14 @@
 
 #include "request/key.h"
 
-const struct plain_limit *limiter_alone_plan(const struct limiter *limiter)
+const struct rate_plan *limiter_alone_plan(const struct limiter *limiter)
 {
     const struct policy *policy = limiter->policy;
-    if (policy->limit_count != 1 || limiter->has_classes || limiter->has_exemptions)
+    if (policy->limit_count != 1 || policy->rate_count != 1 || limiter->has_classes || limiter->has_exemptions)
         return NULL;
-    const struct plain_limit *plain = &limiter->plain[0];
-    bool is_plain = plain->engine != NULL && plain->engine->is_plain;
-    return is_plain && plain->by_address && !plain->advisory ? plain : NULL;
+    const struct limit_plan *limit = &limiter->limits[0];
+    const struct rate_plan *rate = &limiter->rates[0];
+    return limit->is_short && limit->part == POLICY_BY_ADDRESS && rate->engine.is_plain && !rate->dry_run ? rate : NULL;
 }
 
 /* Whom the request comes from; NULL where that is a matter of proxies and their fields. */
@@ -32,10 +32,10 @@ static inline const struct drossel_address *client_of(const struct limiter *limi
 static inline void begin(const struct limiter *limiter, const struct drossel_request *request, struct table_key key,
                          struct drossel_decision *decision)
 {
-    const struct policy_rate *rate = limiter->alone->of;
+    const struct rate_plan *rate = limiter->alone;
     limiter_begin_decision(decision);
     decision->limit = rate->limit;
-    decision->limit_name = limiter->alone->name;
+    decision->limit_name = rate->limit_name;
     decision->client = *client_of(limiter, request);
     decision->subject_hash = key.home;
     decision->quota[0].name = rate->name;
@@ -48,12 +48,12 @@ static inline void begin(const struct limiter *limiter, const struct drossel_req
 /* The key that the request counts under.  False if it goes the general way. */
 static inline bool find_key(const struct limiter *limiter, const struct drossel_request *request, struct table_key *key)
 {
-    const struct plain_limit *plain = limiter->alone;
+    const struct rate_plan *rate = limiter->alone;
     const struct drossel_address *client = client_of(limiter, request);
-    if (client == NULL || (plain->doors >> request->door & 1) == 0 || request->extra_cost != 0 ||
+    if (client == NULL || (limiter->limits[0].doors >> request->door & 1) == 0 || request->extra_cost != 0 ||
         table_bans_until(limiter->table) > request->now_ns)
         return false;
-    struct key_hash hash;
+    uint64_t hash;
     const uint8_t *secret = table_secret(limiter->table);
     if (client->family == DROSSEL_IPV6) {
         struct drossel_address counted = client_key(client, limiter->policy->ipv6_prefix);
@@ -61,7 +61,7 @@ static inline bool find_key(const struct limiter *limiter, const struct drossel_
     } else {
         hash = key_address_hash(secret, POLICY_BY_ADDRESS, client);
     }
-    *key = table_key_mix(hash.half, plain->seed);
+    *key = table_key_mix(hash, rate->seed);
     return true;
 }
 
@@ -70,18 +70,18 @@ static inline bool find_key(const struct limiter *limiter, const struct drossel_
 static inline bool pass(const struct limiter *limiter, const struct drossel_request *request, struct table_key key,
                         struct drossel_decision *decision)
 {
-    const struct plain_limit *plain = limiter->alone;
+    const struct rate_plan *rate = limiter->alone;
     begin(limiter, request, key, decision);
-    struct store_charge charge; /* not cleared: no more of it is read */
+    struct store_pass charge;
     charge.key = key;
-    charge.limit = plain->engine;
-    charge.limit_id = plain->limit_id;
-    charge.cost = plain->cost;
-    if (!store_table_pass(limiter->table, &charge, request->now_ns))
+    charge.limit = &rate->engine;
+    charge.limit_id = rate->limit_id;
+    charge.cost = rate->cost;
+    if (!store_table_pass(limiter->table, &charge, 1, request->now_ns))
         return false;
-    decision->remaining = decision->quota[0].remaining = charge.verdict.remaining;
-    decision->used = charge.verdict.used;
-    decision->quota[0].more_ns = charge.verdict.more_ns;
+    decision->remaining = decision->quota[0].remaining = charge.remaining;
+    decision->used = charge.used;
+    decision->quota[0].more_ns = charge.more_ns;
     table_stats_count(limiter->table, charge.limit_id, TABLE_PASSED, false);
     return true;
 }

@@ -9,8 +9,8 @@ struct table_key limiter_address_key(struct table *table, const struct drossel_a
                                      uint64_t seed)
 {
     struct drossel_address counted = client_key(address, ipv6_prefix);
-    struct key_hash hash = key_address_hash(table_secret(table), POLICY_BY_ADDRESS, &counted);
-    return table_key_mix(hash.half, seed);
+    uint64_t hash = key_address_hash(table_secret(table), POLICY_BY_ADDRESS, &counted);
+    return table_key_mix(hash, seed);
 }
 
 size_t limiter_address_format(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap)
@@ -80,8 +80,8 @@ bool limiter_unban(struct table *table, const struct drossel_address *address, u
 
 struct table_key limiter_ban_key(const struct table *table, const struct drossel_address *counted)
 {
-    struct key_hash hash = key_address_hash(table_secret(table), POLICY_BY_ADDRESS, counted);
-    return table_key_mix(hash.half, BAN_SEED);
+    uint64_t hash = key_address_hash(table_secret(table), POLICY_BY_ADDRESS, counted);
+    return table_key_mix(hash, BAN_SEED);
 }
 
 static __attribute__((noinline)) uint64_t ban_end(const struct limiter *limiter, const struct drossel_address *counted,

@@ -46,7 +46,15 @@ static uint64_t thing_of(const struct limiter *limiter, struct subject_finder *f
 {
     if (limit->distinct == POLICY_DISTINCT_ACCOUNTS)
         return subject_accounts_thing(finder);
-    return key_address_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, &finder->client_key).half[1] | 1;
+    return key_address_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, &finder->client_key) | 1;
+}
+
+bool limiter_rates_of(struct subject_finder *finder, const struct policy_limit *limit, uint32_t *first, uint32_t *count)
+{
+    const struct policy_override *override = subject_override(finder, limit);
+    *first = override != NULL ? override->first_rate : limit->first_rate;
+    *count = override != NULL ? override->rate_count : limit->rate_count;
+    return override == NULL || !override->unlimited;
 }
 
 /* Adds the charges of one limit for one key.  Those beyond `cap` are only counted. */
@@ -54,25 +62,18 @@ static void add_key(const struct limiter *limiter, struct subject_finder *finder
                     uint64_t cost, struct charges *charges)
 {
     const struct policy *policy = limiter->policy;
-    struct key_hash hash;
-    if (!subject_hash(finder, limit->subject, &hash))
+    uint64_t hash;
+    uint32_t first, count;
+    if (!subject_hash(finder, limit->subject, &hash) || !limiter_rates_of(finder, limit, &first, &count))
         return;
-    uint32_t first = limit->first_rate, count = limit->rate_count;
-    const struct policy_override *override = subject_override(finder, limit);
-    if (override != NULL) {
-        if (override->unlimited)
-            return;
-        first = override->first_rate;
-        count = override->rate_count;
-    }
     for (uint32_t rate = first; rate < first + count; rate++, charges->count++) {
         if (charges->count >= charges->cap)
             continue;
         struct store_charge *charge = &charges->charge[charges->count];
-        charge->key = table_key_mix(hash.half, policy->rates[rate].seed);
+        charge->key = table_key_mix(hash, policy->rates[rate].seed);
         charge->limit = &policy->rates[rate].engine;
         charge->cost = cost;
-        charge->limit_id = limiter->limit_id[rate];
+        charge->limit_id = limiter->rates[rate].limit_id;
         charge->advisory = is_advisory(limit);
         charge->subject = finder->account_at;
         charge->open_counter = charge->counts_open_of = 0;
@@ -83,60 +84,10 @@ static void add_key(const struct limiter *limiter, struct subject_finder *finder
         add_open_counters(limiter, limit, finder->request, charges, count);
 }
 
-void limiter_plan(const struct limiter *limiter, uint32_t index, struct plain_limit *plain)
-{
-    const struct policy *policy = limiter->policy;
-    const struct policy_limit *limit = &policy->limits[index];
-    plain->doors = limit->doors;
-    bool has_accounts = policy->needs_body && subject_has_account(policy, limit->subject);
-    if (limit->rate_count != 1 || limit->overrides != NULL || limit->class_cost_count > 0 || limit->failures ||
-        has_accounts || limit->distinct != POLICY_NOT_DISTINCT)
-        return;
-    const struct policy_rate *rate = &policy->rates[limit->first_rate];
-    *plain = (struct plain_limit){
-        .engine = &rate->engine,
-        .of = rate,
-        .name = limit->name,
-        .seed = rate->seed,
-        .cost = limit->cost,
-        .rate = limit->first_rate,
-        .doors = limit->doors,
-        .limit_id = limiter->limit_id[limit->first_rate],
-        .advisory = is_advisory(limit),
-        .by_address = subject_is_address(policy, limit->subject),
-    };
-}
-
-static inline void add_plain(const struct subject_finder *finder, const struct plain_limit *plain,
-                             const uint64_t subject_hash[2], struct charges *charges)
-{
-    uint32_t at = charges->count++;
-    if (at >= charges->cap)
-        return;
-    struct store_charge *charge = &charges->charge[at];
-    charge->key = table_key_mix(subject_hash, plain->seed);
-    charge->limit = plain->engine;
-    charge->cost = limiter_times(plain->cost, finder->request->extra_cost);
-    charge->limit_id = plain->limit_id;
-    charge->advisory = plain->advisory;
-    charge->subject = 0;
-    charge->open_counter = charge->counts_open_of = 0;
-    charge->held = false;
-    charges->rate[at] = plain->rate;
-}
-
-/* A limit that is not plain, or not by address alone: for each account, where its key has one and the request names several. */
-static __attribute__((noinline)) void add_any(const struct limiter *limiter, struct subject_finder *finder,
-                                              uint32_t index, const struct policy_class_set *classes,
-                                              struct charges *charges)
+void limiter_add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
+                       const struct policy_class_set *classes, struct charges *charges)
 {
     const struct policy_limit *limit = &limiter->policy->limits[index];
-    struct key_hash hash;
-    if (limiter->plain[index].engine != NULL) {
-        if (subject_hash(finder, limit->subject, &hash))
-            add_plain(finder, &limiter->plain[index], hash.half, charges);
-        return;
-    }
     uint64_t cost = limiter_times(policy_cost_of(limit, classes), finder->request->extra_cost);
     if (limit->distinct != POLICY_NOT_DISTINCT) {
         uint64_t thing = thing_of(limiter, finder, limit);
@@ -159,14 +110,4 @@ static __attribute__((noinline)) void add_any(const struct limiter *limiter, str
     subject_account_select(finder, 0);
     for (uint32_t i = first; i < charges->count && i < charges->cap; i++)
         charges->charge[i].subject |= SUBJECT_SEVERAL;
-}
-
-inline void limiter_add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
-                              const struct policy_class_set *classes, struct charges *charges)
-{
-    const struct plain_limit *plain = &limiter->plain[index];
-    if (plain->by_address)
-        add_plain(finder, plain, subject_address_hash(finder)->half, charges);
-    else
-        add_any(limiter, finder, index, classes, charges);
 }

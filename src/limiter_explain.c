@@ -24,7 +24,7 @@ static void explain_rate(struct limiter *limiter, const struct drossel_request *
         { .key = key,
           .limit = &rate->engine,
           .cost = explained->cost,
-          .limit_id = limiter->limit_id[rate - limiter->policy->rates] },
+          .limit_id = limiter->rates[rate - limiter->policy->rates].limit_id },
         { .key = limiter_open_key(key),
           .limit = table_engine_at(limiter->table, TABLE_LIMIT_OPEN),
           .limit_id = TABLE_LIMIT_OPEN },
@@ -67,13 +67,11 @@ void limiter_explain(struct limiter *limiter, const struct drossel_request *requ
         client = client_recover(&policy->client, request).address;
     struct subject_finder finder;
     subject_begin(&finder, policy, table_secret(limiter->table), request, &client);
-    struct key_hash hash;
-    if (!subject_hash(&finder, limit->subject, &hash)) {
+    if (!subject_hash(&finder, limit->subject, &explained->key_hash)) {
         explained->why = LIMITER_KEY_MISSING;
         explained->missing = subject_missing(&finder, limit->subject);
         return;
     }
-    memcpy(explained->key_hash, hash.half, sizeof explained->key_hash);
     subject_format(&finder, limit->subject, explained->key, sizeof explained->key);
     const struct policy_override *override = subject_override(&finder, limit);
     explained->overridden = override != NULL;

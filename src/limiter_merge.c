@@ -104,40 +104,8 @@ static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel
     decision->subject_hash = charge->key.home;
 }
 
-/* The most frequent case by far: there is room everywhere.  False, with nothing that would stay, if it is another. */
-static inline bool merge_room(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
-                              uint32_t count, struct drossel_decision *decision)
-{
-    const struct policy *policy = limiter->policy;
-    uint32_t fewest = 0;
-    if (count == 0 || count > DROSSEL_QUOTAS)
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct policy_rate *of = &policy->rates[rate[i]];
-        const struct engine_verdict *verdict = &charge[i].verdict;
-        if (!charge[i].judged || !verdict->allowed || verdict->delay_ns > 0 || charge[i].counts_open_of > 0 ||
-            policy->limits[of->limit].dry_run)
-            return false;
-        decision->quota[i] =
-            (struct drossel_quota){ of->name,           of->engine.spec.count, of->engine.spec.period_ns,
-                                    verdict->remaining, verdict->more_ns,      false };
-        if (verdict->remaining < charge[fewest].verdict.remaining)
-            fewest = i;
-    }
-    decision->quota_count = count;
-    decision->limit = policy->rates[rate[fewest]].limit;
-    decision->limit_name = policy->limits[decision->limit].name;
-    decision->remaining = charge[fewest].verdict.remaining;
-    decision->used = charge[fewest].verdict.used;
-    decision->subject_hash = charge[fewest].key.home;
-    for (uint32_t i = 0; i < count; i++)
-        if (charge[i].cost > 0)
-            table_stats_count(limiter->table, charge[i].limit_id, TABLE_PASSED, false);
-    return true;
-}
-
-static __attribute__((noinline)) void merge_all(const struct limiter *limiter, const struct store_charge *charge,
-                                                const uint32_t *rate, uint32_t count, struct drossel_decision *decision)
+void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
+                   uint32_t count, struct drossel_decision *decision)
 {
     const struct policy *policy = limiter->policy;
     uint64_t weight = 0, longest_delay_ns = 0;
@@ -171,13 +139,4 @@ static __attribute__((noinline)) void merge_all(const struct limiter *limiter, c
         decision->status = policy->limits[decision->limit].answer->status;
     if (decision->verdict == DROSSEL_DROP)
         decision->status = 0;
-}
-
-inline bool limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate,
-                          uint32_t count, struct drossel_decision *decision)
-{
-    if (merge_room(limiter, charge, rate, count, decision))
-        return true;
-    merge_all(limiter, charge, rate, count, decision);
-    return count == 0;
 }

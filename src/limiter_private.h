@@ -7,30 +7,37 @@
 #include "subject.h"
 #include "table/stats.h"
 
-/* What a limit charges, where that is the same for every request it matches: one rate, one cost, no overrides, no failures, one
- * account at most. */
-struct plain_limit {
-    const struct engine_limit *engine;   /* NULL: it is not so plain */
-    const struct policy_rate *of;
-    const char *name;
+#define LIMITER_CHARGES 64   /* of one request, for which there is room on the stack */
+
+/* What the short way needs of a limit, and of one rate, each side by side. */
+struct limit_plan {
+    uint32_t subject, first_rate, rate_count; /* as in struct policy_limit */
+    uint32_t doors;
+    bool is_short;    /* a request is charged for one key of it, and for good */
+    bool varies;      /* by override, or in its cost */
+    uint8_t part;     /* enum policy_part_kind, if its key is one part and no header; else LIMIT_NO_PART */
+};
+#define LIMIT_NO_PART 31
+struct rate_plan {
+    const char *name, *limit_name;
     uint64_t seed, cost;
-    uint32_t rate;                       /* index of `of` */
-    uint32_t doors;                      /* of the limit, also if it is not so plain */
-    uint16_t limit_id;
-    bool advisory;
-    bool by_address;                     /* and by nothing else */
+    uint32_t limit;   /* index */
+    uint16_t limit_id; /* place in the table's registry */
+    bool dry_run;
+    _Alignas(64) struct engine_limit engine; /* a copy */
 };
 
 struct limiter {
     const struct policy *policy;
     struct table *table;
-    struct plain_limit *plain;       /* of policy->limits, by index */
-    const struct plain_limit *alone; /* the only limit there is, if it goes the shortest way; else NULL */
+    struct limit_plan *limits;       /* of policy->limits, by index */
+    struct rate_plan *rates;         /* of policy->rates, by index */
+    uint32_t *everything;            /* the index of each limit, if all match every request; else NULL */
+    const struct rate_plan *alone;   /* the only rate there is, if it goes the shortest way; else NULL */
     bool peer_is_client;             /* nobody is trusted to tell another address */
     bool has_classes, has_exemptions; /* of the policy: without them its facts need not be looked at */
     uint16_t naming;                 /* tells names made with this policy's secret from others */
     uint64_t ban_extend_ns;          /* the longest `ban` with `extend`; 0: none */
-    uint16_t limit_id[];             /* of policy->rates, by index: place in the table's registry */
 };
 
 /* For names of fresh keys. */
@@ -66,8 +73,30 @@ static inline __attribute__((always_inline)) void limiter_begin_decision(struct 
     decision->ticket.count = 0;
 }
 
+/* The short way; see limiter_short.c. */
+#define SHORT_RATES STORE_PASS_MAX
+_Static_assert(SHORT_RATES <= DROSSEL_QUOTAS, "each has its quota told");
+struct short_way {
+    uint32_t count;
+    const struct rate_plan *rate[SHORT_RATES];
+    struct store_pass pass[SHORT_RATES];
+};
+/* The limits that match a request, of which only LIMITER_CHARGES are listed, and its classes where the policy has any. */
+struct matched {
+    uint32_t count;
+    const uint32_t *limit; /* `room`, or the limiter's `everything` */
+    uint32_t room[LIMITER_CHARGES];
+    struct policy_class_set classes;
+};
+/* Finds the keys of a request's limits.  False if they have to go the general way. */
+bool limiter_short_begin(const struct limiter *limiter, struct subject_finder *finder, const struct matched *matched,
+                         struct short_way *way);
+/* Decides it, into a decision just begun.  False, and nothing is changed, if there is not room everywhere. */
+bool limiter_short_end(const struct limiter *limiter, struct short_way *way, uint64_t now_ns,
+                       struct drossel_decision *decision);
+
 /* The shortest way; see limiter_alone.c.  The plan for it, or NULL, once all limits are planned. */
-const struct plain_limit *limiter_alone_plan(const struct limiter *limiter);
+const struct rate_plan *limiter_alone_plan(const struct limiter *limiter);
 /* False: nothing was decided, and the decision is to be begun anew. */
 bool limiter_check_alone(const struct limiter *limiter, const struct drossel_request *request,
                          struct drossel_decision *decision);
@@ -81,11 +110,10 @@ void limiter_alone_fetch(const struct limiter *limiter, const struct drossel_req
 bool limiter_alone_fetched(const struct limiter *limiter, const struct drossel_request *request,
                            const struct limiter_alone_key *key, struct drossel_decision *decision);
 
-/* Works out what limit number `index` charges, once its rates are registered. */
-void limiter_plan(const struct limiter *limiter, uint32_t index, struct plain_limit *plain);
+/* Which rates of a limit count a request: its own, or those of an override.  False: none, it is unlimited. */
+bool limiter_rates_of(struct subject_finder *finder, const struct policy_limit *limit, uint32_t *first, uint32_t *count);
 
-/* Adds the charges of limit number `index`: for each account, where its key has one and the request names several.  `classes`
- * may be NULL for a policy without any. */
+/* Adds the charges of limit number `index`: for each account, where its key has one and the request names several. */
 void limiter_add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
                        const struct policy_class_set *classes, struct charges *charges);
 
@@ -99,9 +127,8 @@ bool limiter_ban_client(const struct limiter *limiter, const struct subject_find
 /* What a limit's action makes of what the engine says to one of its charges, as if it were alone. */
 enum drossel_verdict limiter_verdict_of(const struct policy_limit *limit, const struct store_charge *charge);
 
-/* Merges the verdicts of all charges into one decision.  Returns whether nothing is left to count: the most frequent case,
- * room everywhere, is counted on the way. */
-bool limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate, uint32_t count,
+/* Merges the verdicts of all charges into one decision. */
+void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate, uint32_t count,
                    struct drossel_decision *decision);
 
 /* Counts what each limit said to a decided request, and notes whom it did not just let pass. */

@@ -18,8 +18,7 @@
 
 struct table_key limiter_open_key(struct table_key key)
 {
-    const uint64_t hash[2] = { key.home, key.tag };
-    return table_key_mix(hash, OPEN_SEED);
+    return table_key_beside(key, OPEN_SEED);
 }
 
 void limiter_hold(const struct limiter *limiter, const struct store_batch *batch, const uint32_t *rate,
@@ -51,9 +50,9 @@ void limiter_hold(const struct limiter *limiter, const struct store_batch *batch
 /* A key that no other ticket has: from the time, a ticket of the guards' generator, and the key charged. */
 static struct table_key ticket_key(const struct store_charge *charge, uint64_t now_ns)
 {
-    const uint64_t hash[2] = { charge->key.home ^ now_ns,
-                               charge->key.tag ^ (uint64_t)table_ticket() << 32 ^ table_ticket() };
-    return table_key_mix(hash, TICKET_SEED);
+    struct table_key key = { charge->key.home ^ now_ns,
+                             charge->key.tag ^ (uint64_t)table_ticket() << 32 ^ table_ticket() };
+    return table_key_beside(key, TICKET_SEED);
 }
 
 /* Gives the ticket a slot.  False if its neighbourhood has none to give. */

@@ -2,7 +2,7 @@
  * Counting what limits said (table/stats.h).  Each limit is counted by its own verdict, also where another one decided; charges
  * of no cost are questions and are not counted.
  *
- * Requests that found room everywhere, which are nearly all, are counted by limiter_merge; this is the way of all others.
+ * Requests on the short ways are counted there; this is the way of all others.
  */
 #include "limiter_private.h"
 

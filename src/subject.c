@@ -24,8 +24,9 @@ inline void subject_begin(struct subject_finder *finder, const struct policy *po
     finder->looked_for_account = false;
     finder->account_at = 0;
     finder->looked_for_token = request->token.size > 0;
-    finder->parts_hashed = 0;
-    finder->looked_at = finder->complete = 0;
+    /* The one part that everybody shares: there is nothing to hide, and others cannot be aimed at it. */
+    finder->part[POLICY_BY_SITE] = POLICY_BY_SITE;
+    finder->parts_hashed = UINT32_C(1) << POLICY_BY_SITE;
 }
 
 /* ---- where accounts and tokens come from ---- */
@@ -120,63 +121,35 @@ bool subject_part(struct subject_finder *finder, const struct policy_part *part,
     return false;
 }
 
-static bool part_hash_anew(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
+/* Kept, but for headers, of which a policy may name several. */
+static bool part_hash_anew(struct subject_finder *finder, const struct policy_part *part, uint64_t *hash)
 {
     uint8_t kind = (uint8_t)part->kind;
     struct drossel_text text;
-    if (part->kind ==
-        POLICY_BY_SITE) { /* one for everybody: there is nothing to hide, and others cannot be aimed at it */
-        *hash = (struct key_hash){ { POLICY_BY_SITE, POLICY_BY_SITE } };
+    if (part->kind == POLICY_BY_ADDRESS) {
+        *hash = subject_address_hash(finder);
         return true;
     }
     if (!subject_part(finder, part, &text))
         return false;
-    if (part->kind == POLICY_BY_ACCOUNT) {
-        *hash = finder->account_hash[finder->account_at];
+    if (part->kind == POLICY_BY_HEADER) {
+        *hash = key_pair_hash(finder->secret, kind, part->header, text);
         return true;
     }
-    *hash = part->kind == POLICY_BY_HEADER ? key_pair_hash(finder->secret, kind, part->header, text)
-                                           : key_part_hash(finder->secret, kind, text.data, text.size);
+    *hash = part->kind == POLICY_BY_ACCOUNT ? finder->account_hash[finder->account_at]
+                                            : key_part_hash(finder->secret, kind, text.data, text.size);
+    finder->part[kind] = *hash;
+    finder->parts_hashed |= UINT32_C(1) << kind;
     return true;
 }
 
 /* A part that stands alone in one limit and in a combination in another is hashed once. */
-static bool part_hash(struct subject_finder *finder, const struct policy_part *part, struct key_hash *hash)
+static inline bool part_hash(struct subject_finder *finder, const struct policy_part *part, uint64_t *hash)
 {
-    uint32_t bit = UINT32_C(1) << part->kind;
-    if (part->kind == POLICY_BY_ADDRESS) {
-        *hash = *subject_address_hash(finder);
-        return true;
-    }
-    if (part->kind == POLICY_BY_HEADER)
+    if ((finder->parts_hashed >> part->kind & 1) == 0)
         return part_hash_anew(finder, part, hash);
-    if ((finder->parts_hashed & bit) == 0) {
-        if (!part_hash_anew(finder, part, &finder->part[part->kind]))
-            return false;
-        finder->parts_hashed |= bit;
-    }
     *hash = finder->part[part->kind];
     return true;
-}
-
-static bool joined_hash(struct subject_finder *finder, const struct policy_subject *subject, struct key_hash *hash)
-{
-    struct key_hash parts[POLICY_PARTS_MAX];
-    uint8_t kinds[POLICY_PARTS_MAX];
-    for (unsigned i = 0; i < subject->part_count; i++) {
-        kinds[i] = (uint8_t)subject->part[i].kind;
-        if (!part_hash(finder, &subject->part[i], &parts[i]))
-            return false;
-    }
-    *hash = key_join(parts, kinds, subject->part_count);
-    return true;
-}
-
-static bool hash_anew(struct subject_finder *finder, const struct policy_subject *subject, struct key_hash *hash)
-{
-    if (subject->part_count == 1)
-        return part_hash(finder, &subject->part[0], hash);
-    return joined_hash(finder, subject, hash);
 }
 
 bool subject_is_address(const struct policy *policy, uint32_t index)
@@ -185,23 +158,20 @@ bool subject_is_address(const struct policy *policy, uint32_t index)
     return subject->part_count == 1 && subject->part[0].kind == POLICY_BY_ADDRESS;
 }
 
-bool subject_hash(struct subject_finder *finder, uint32_t index, struct key_hash *hash)
+bool subject_hash(struct subject_finder *finder, uint32_t index, uint64_t *hash)
 {
     const struct policy_subject *subject = &finder->policy->subjects[index];
-    if (subject_is_address(finder->policy, index)) {
-        *hash = *subject_address_hash(finder);
-        return true;
+    uint64_t parts[POLICY_PARTS_MAX];
+    uint8_t kinds[POLICY_PARTS_MAX];
+    if (subject->part_count == 1)
+        return part_hash(finder, &subject->part[0], hash);
+    for (unsigned i = 0; i < subject->part_count; i++) {
+        kinds[i] = (uint8_t)subject->part[i].kind;
+        if (!part_hash(finder, &subject->part[i], &parts[i]))
+            return false;
     }
-    if (index >= SUBJECTS_KEPT)
-        return hash_anew(finder, subject, hash);
-    uint64_t bit = UINT64_C(1) << index;
-    if ((finder->looked_at & bit) == 0) {
-        bool is_complete = hash_anew(finder, subject, &finder->hash[index]);
-        finder->looked_at |= bit;
-        finder->complete = is_complete ? finder->complete | bit : finder->complete & ~bit;
-    }
-    *hash = finder->hash[index];
-    return (finder->complete & bit) != 0;
+    *hash = key_join(parts, kinds, subject->part_count);
+    return true;
 }
 
 static const char *part_name(const struct policy_part *part)
@@ -285,7 +255,7 @@ static size_t plain_copy(struct drossel_text text, char *out, size_t cap)
 static size_t part_format(struct subject_finder *finder, const struct policy_part *part, char *out, size_t cap)
 {
     struct drossel_text text;
-    struct key_hash hash;
+    uint64_t hash;
     switch (part->kind) {
     case POLICY_BY_ADDRESS:
         return subject_address_format(&finder->client_key, finder->policy->ipv6_prefix, out, cap);
@@ -298,7 +268,7 @@ static size_t part_format(struct subject_finder *finder, const struct policy_par
     case POLICY_BY_TOKEN:
     case POLICY_BY_HEADER:
         if (part_hash(finder, part, &hash))
-            return subject_digest_format((uint32_t)(hash.half[0] >> 32), out, cap);
+            return subject_digest_format((uint32_t)(hash >> 32), out, cap);
     }
     return 0;
 }

@@ -11,26 +11,24 @@
 
 #define SUBJECT_ACCOUNTS_MAX 17  /* accounts of one request, and the one for bodies that cannot be read */
 #define SUBJECT_SEVERAL 128      /* in store_charge.subject: the request names several accounts */
-#define SUBJECTS_KEPT 64         /* subjects whose hash is kept while a request is decided; further ones are hashed anew */
 
-/* One request while it is decided; lives on the stack.  Hashes and accounts are set only where the marks say so. */
+/* One request while it is decided; lives on the stack.  Hashes and accounts are set only where the marks say so.  What each request
+ * needs comes first, so that it touches few lines of memory. */
 struct subject_finder {
     const struct policy *policy;
     const uint8_t *secret;
     const struct drossel_request *request;
     struct drossel_address client;       /* as recovered */
     struct drossel_address client_key;   /* as counted */
-    struct drossel_text token;           /* found so far */
+    uint32_t parts_hashed;               /* bit 1 << enum policy_part_kind, of those that occur once in a request */
     bool looked_for_account, looked_for_token;
     /* The accounts that the request names, different ones only, and the one that is being counted. */
     uint8_t account_count, account_at;
+    uint64_t part[POLICY_BY_HEADER];
+    struct drossel_text token;           /* found so far */
     struct drossel_text account[SUBJECT_ACCOUNTS_MAX];   /* raw; size 0: that of an unreadable body */
-    struct key_hash account_hash[SUBJECT_ACCOUNTS_MAX];  /* folded, hashed */
+    uint64_t account_hash[SUBJECT_ACCOUNTS_MAX];  /* folded, hashed */
     char account_buffer[CREDENTIAL_BASIC_MAX];/* for an account that had to be decoded */
-    uint32_t parts_hashed;               /* bit 1 << enum policy_part_kind, of those that occur once in a request */
-    struct key_hash part[POLICY_BY_HEADER];
-    uint64_t looked_at, complete;        /* a bit for each subject: is its hash known, and is there one (no part missing) */
-    struct key_hash hash[SUBJECTS_KEPT];
 };
 
 /* Begins with a request; `client` may be finder->client itself. */
@@ -38,16 +36,16 @@ void subject_begin(struct subject_finder *finder, const struct policy *policy, c
                    const struct drossel_request *request, const struct drossel_address *client);
 
 /* The hash of subject number `index`.  False if the request has not all of its parts. */
-bool subject_hash(struct subject_finder *finder, uint32_t index, struct key_hash *hash);
+bool subject_hash(struct subject_finder *finder, uint32_t index, uint64_t *hash);
 
 /* The hash of the client's address: that of every subject that is nothing else. */
-static inline const struct key_hash *subject_address_hash(struct subject_finder *finder)
+static inline uint64_t subject_address_hash(struct subject_finder *finder)
 {
     const uint32_t bit = UINT32_C(1) << POLICY_BY_ADDRESS;
     if ((finder->parts_hashed & bit) == 0)
         finder->part[POLICY_BY_ADDRESS] = key_address_hash(finder->secret, POLICY_BY_ADDRESS, &finder->client_key);
     finder->parts_hashed |= bit;
-    return &finder->part[POLICY_BY_ADDRESS];
+    return finder->part[POLICY_BY_ADDRESS];
 }
 bool subject_is_address(const struct policy *policy, uint32_t index);
 

@@ -14,20 +14,20 @@
 
 #define KIND_UNREADABLE 250 /* beside enum policy_part_kind, for hashes */
 
-static bool is_known(const struct subject_finder *finder, const struct key_hash *hash)
+static bool is_known(const struct subject_finder *finder, uint64_t hash)
 {
     for (unsigned i = 0; i < finder->account_count; i++)
-        if (memcmp(&finder->account_hash[i], hash, sizeof *hash) == 0)
+        if (finder->account_hash[i] == hash)
             return true;
     return false;
 }
 
-static void keep(struct subject_finder *finder, struct drossel_text text, const struct key_hash *hash)
+static void keep(struct subject_finder *finder, struct drossel_text text, uint64_t hash)
 {
     if (finder->account_count == SUBJECT_ACCOUNTS_MAX || is_known(finder, hash))
         return;
     finder->account[finder->account_count] = text;
-    finder->account_hash[finder->account_count++] = *hash;
+    finder->account_hash[finder->account_count++] = hash;
 }
 
 /* The name as it is counted, with its class in front; 1 if nothing is left of it. */
@@ -45,8 +45,7 @@ static void add(struct subject_finder *finder, struct drossel_text raw)
     size_t size = raw.size > 0 ? fold(raw, message, &class) : 1;
     if (size == 1)
         return;
-    struct key_hash hash = key_part_hash(finder->secret, POLICY_BY_ACCOUNT, message, size);
-    keep(finder, raw, &hash);
+    keep(finder, raw, key_part_hash(finder->secret, POLICY_BY_ACCOUNT, message, size));
 }
 
 static void add_of_body(struct subject_finder *finder)
@@ -56,8 +55,8 @@ static void add_of_body(struct subject_finder *finder)
         add(finder, request->accounts[i]);
     if (!request->is_account_unreadable)
         return;
-    struct key_hash hash = key_address_hash(finder->secret, KIND_UNREADABLE, &finder->client_key);
-    keep(finder, (struct drossel_text){ "", 0 }, &hash);
+    keep(finder, (struct drossel_text){ "", 0 },
+         key_address_hash(finder->secret, KIND_UNREADABLE, &finder->client_key));
 }
 
 static bool is_of_body(const struct policy_source *source)
@@ -95,7 +94,7 @@ uint64_t subject_accounts_thing(struct subject_finder *finder)
 {
     uint64_t thing = 0;
     for (unsigned i = 0; i < subject_account_count(finder); i++)
-        thing ^= finder->account_hash[i].half[1] | 1; /* in any order: a new name among known ones is a new thing */
+        thing ^= finder->account_hash[i] | 1; /* in any order: a new name among known ones is a new thing */
     return subject_account_count(finder) == 0 ? 0 : thing | 1;
 }
 
@@ -114,9 +113,6 @@ void subject_account_select(struct subject_finder *finder, unsigned at)
         return;
     finder->account_at = (uint8_t)at;
     finder->parts_hashed &= ~(UINT32_C(1) << POLICY_BY_ACCOUNT);
-    for (uint32_t i = 0; i < finder->policy->subject_count && i < SUBJECTS_KEPT; i++)
-        if (subject_has_account(finder->policy, i))
-            finder->looked_at &= ~(UINT64_C(1) << i);
 }
 
 size_t subject_account_format(struct subject_finder *finder, char *out, size_t cap)

@@ -62,6 +62,7 @@ typedef struct {
     ngx_uint_t                    budget_mask;
     time_t                        failed;     /* second of the last error line */
 
+    ngx_uint_t                    untimed;    /* decisions until one is timed */
     struct proxywatch             watch;
     struct http_answer_cache     *answers;
     ngx_http_drossel_shared_t    *shared;

@@ -123,8 +123,8 @@ static void put_limits(const struct status *status, struct http_writer *writer)
 static void put_requests(const struct status *status, struct http_writer *writer)
 {
     put_head(writer, "drossel_requests_total", "counter",
-             "Requests that did not simply pass, by what they met, all limits together.");
-    for (unsigned i = TABLE_MARKED; i < TABLE_VERDICTS; i++)
+             "Requests by what they met, all limits together.");
+    for (unsigned i = TABLE_PASSED; i < TABLE_VERDICTS; i++)
         put_kind(writer, "drossel_requests_total", "verdict", drossel_verdict_name((enum drossel_verdict)i),
                  status->requests.count[i]);
     put_head(writer, "drossel_dry_run_requests_total", "counter",
@@ -192,7 +192,7 @@ static void put_times(const struct status *status, struct http_writer *writer)
 {
     uint64_t count = 0;
     put_head(writer, "drossel_decision_seconds", "histogram",
-             "How long nginx waited for a decision, a request's body not included.");
+             "How long nginx waited for a decision, of one in eight, a request's body not included.");
     for (unsigned i = 0; i < TABLE_TIMES; i++) {
         count += status->times[i];
         if (i >= TIMES_FIRST && i <= TIMES_LAST)

@@ -51,9 +51,9 @@ struct status {
     bool is_counted;                     /* the table has statistics; else times and sums are zero */
     struct table_counts counts;
     struct table_fill fill;
-    uint64_t times[TABLE_TIMES];         /* decisions by time */
+    uint64_t times[TABLE_TIMES];         /* decisions by time, of those that were timed */
     uint64_t times_sum_ns;
-    struct table_limit_stats requests;   /* what requests met, all limits together; passed ones are not counted there */
+    struct table_limit_stats requests;   /* what requests met, all limits together */
     struct table_limit_stats bans;       /* refused by a ban, in .count[TABLE_REFUSED] */
     const struct status_rate *rate;      /* in the order of the policy's limits */
     uint32_t rate_count;

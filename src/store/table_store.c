@@ -306,48 +306,11 @@ APART void settle_late(struct table *table, struct store_batch *batch, uint32_t 
     }
 }
 
-/* All keys are held and have room: each is judged and charged at once, as in nearly every request.  False if one is not so simple;
- * the others then get back what they had, from their slots, which nobody else has written meanwhile. */
-INLINED bool pass_all(struct table *table, struct store_batch *batch, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        struct store_charge *charge = &batch->charge[i];
-        struct table_hold *hold = &batch->hold[i];
-        charge->judged = true;
-        charge->held = false;
-        if (is_held(hold) && engine_pass(&hold->state, charge->limit, charge->cost, batch->now_ns, &charge->verdict))
-            continue;
-        while (i-- > 0)
-            table_reread(table, &batch->hold[i], batch->charge[i].limit_id, batch->now_ns);
-        return false;
-    }
-    return true;
-}
-
-/* Writes what pass_all has charged. */
-INLINED enum outcome put_all(struct table *table, struct store_batch *batch, uint32_t count)
-{
-    if (count > 1 && !holds_all(table, batch, count)) {
-        drop_all(table, batch, count);
-        return AGAIN;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (table_put(table, &batch->hold[i], batch->charge[i].key, batch->charge[i].limit_id))
-            continue;
-        if (count == 1)
-            return AGAIN;
-        settle_late(table, batch, i, true);
-    }
-    return ADMITTED;
-}
-
 INLINED enum outcome try_charge(struct table *table, struct store_batch *batch, uint32_t count)
 {
     uint32_t ticket = table_ticket();
     if (take_all(table, batch, count, ticket) == AGAIN)
         return AGAIN;
-    if (!batch->has_open && pass_all(table, batch, count))
-        return put_all(table, batch, count);
     enum outcome outcome = judge_all(batch, count);
     if (outcome == ADMITTED && has_absent(batch, count) && insert_absent(table, batch, ticket) == AGAIN)
         return AGAIN;
@@ -402,16 +365,61 @@ inline bool store_table_charge(struct table *table, struct store_batch *batch)
     return batch->count == 1 ? charge_one(table, batch) : charge_several(table, batch);
 }
 
-inline bool store_table_pass(struct table *table, struct store_charge *charge, uint64_t now_ns)
+/* ---- the short way ---- */
+
+/* Takes a key's slot, and charges the copy of its state.  False, and nothing is held, if that cannot be done at once. */
+INLINED bool take_and_pass(struct table *table, struct store_pass *pass, uint64_t now_ns, uint32_t ticket,
+                           struct table_hold *hold)
 {
-    struct table_hold hold; /* not cleared: all of it is set once it is taken */
-    hold.slot = table_find(table, charge->key);
-    if (table_take_found(table, charge->key, charge->limit_id, now_ns, table_ticket(), &hold) != TABLE_TAKEN)
+    struct engine_verdict verdict;
+    hold->slot = table_find(table, pass->key);
+    /* Of a blocked key the guard is not touched: others who ask for it in vain do not wait for its line. */
+    if (hold->slot == TABLE_NO_SLOT || table_block_end(table, hold->slot, pass->key) > now_ns ||
+        table_take_found(table, pass->key, pass->limit_id, now_ns, ticket, hold) != TABLE_TAKEN)
         return false;
-    if (engine_pass(&hold.state, charge->limit, charge->cost, now_ns, &charge->verdict))
-        return table_put(table, &hold, charge->key, charge->limit_id);
-    table_drop(table, &hold);
-    return false;
+    if (!engine_pass(&hold->state, pass->limit, pass->cost, now_ns, &verdict)) {
+        table_drop(table, hold);
+        return false;
+    }
+    pass->remaining = verdict.remaining;
+    pass->used = verdict.used;
+    pass->more_ns = verdict.more_ns;
+    return true;
+}
+
+/* The guard of one of several was taken from us between looking and writing, and others are written already. */
+APART void pass_late(struct table *table, const struct store_pass *pass, uint64_t now_ns)
+{
+    struct store_charge charge = {
+        .key = pass->key, .limit = pass->limit, .cost = pass->cost, .limit_id = pass->limit_id
+    };
+    struct table_hold hold;
+    struct store_batch batch = { .charge = &charge, .hold = &hold, .count = 1, .now_ns = now_ns };
+    settle_late(table, &batch, 0, true);
+}
+
+inline bool store_table_pass(struct table *table, struct store_pass *pass, uint32_t count, uint64_t now_ns)
+{
+    struct table_hold hold[STORE_PASS_MAX]; /* not cleared: all of one is set once it is taken */
+    uint32_t ticket = table_ticket(), taken = 0;
+    while (taken < count && take_and_pass(table, &pass[taken], now_ns, ticket, &hold[taken]))
+        taken++;
+    bool fits = taken == count;
+    for (uint32_t i = 0; count > 1 && fits && i < count; i++)
+        fits = table_holds(table, &hold[i]);
+    if (!fits) {
+        while (taken-- > 0)
+            table_drop(table, &hold[taken]);
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (table_put(table, &hold[i], pass[i].key, pass[i].limit_id))
+            continue;
+        if (count == 1)
+            return false;
+        pass_late(table, &pass[i], now_ns);
+    }
+    return true;
 }
 
 void store_table_judge(struct table *table, struct store_batch *batch)

@@ -11,7 +11,7 @@
 #include "table/table.h"
 
 #define TABLE_MAGIC "drossel\n"
-#define TABLE_VERSION 3
+#define TABLE_VERSION 4
 #define TABLE_HEADER_BYTES 4096
 #define TABLE_BOOT_ID_BYTES 40
 #define TABLE_TAG_MASK (~UINT64_C(0xffff))

@@ -64,14 +64,19 @@ inline void slot_write(struct slot *slot, const struct engine_state *state)
     atomic_store_explicit(&slot->meta, meta, memory_order_relaxed);
 }
 
+inline struct table_key table_key_beside(struct table_key key, uint64_t seed)
+{
+    struct table_key beside = { key.home ^ seed, (key.tag + seed) & TABLE_TAG_MASK };
+    if (beside.tag == 0)
+        beside.tag = UINT64_C(1) << 16;
+    return beside;
+}
+
 /* A subject's hash is secret and evenly spread already, and so is what it is combined with here: no more is needed to keep the keys
  * of different limits apart, and this stands between a request and its line of memory. */
-inline struct table_key table_key_mix(const uint64_t subject_hash[2], uint64_t seed)
+inline struct table_key table_key_mix(uint64_t subject_hash, uint64_t seed)
 {
-    struct table_key key = { subject_hash[0] ^ seed, (subject_hash[1] + seed) & TABLE_TAG_MASK };
-    if (key.tag == 0)
-        key.tag = UINT64_C(1) << 16;
-    return key;
+    return table_key_beside((struct table_key){ subject_hash, subject_hash }, seed);
 }
 
 inline void table_prefetch(const struct table *table, struct table_key key)
@@ -205,11 +210,6 @@ inline enum table_taking table_take_found(struct table *table, struct table_key 
         guard_free(slot, ticket); /* it was given to another key in between: look again */
         hold->slot = table_find(table, key);
     }
-}
-
-void table_reread(struct table *table, struct table_hold *hold, uint16_t limit, uint64_t now_ns)
-{
-    copy_state(table, &table->slots[hold->slot], limit, now_ns, &hold->state);
 }
 
 enum table_taking table_take(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,

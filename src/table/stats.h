@@ -11,7 +11,7 @@
  *  - Offenders: the keys that were, or in a dry run would have been, delayed, refused, dropped, challenged or marked, each with
  *    its first and last time.  Sets of 7 entries, in which the one that was not seen for longest gives way; a full set takes a
  *    new key at most every TABLE_OFFENDERS_EVERY_NS, so that a flood of many keys neither costs much nor leaves only its last.
- *  - Times: powers of two of nanoseconds, of doors that measure.
+ *  - Times: powers of two of nanoseconds, of those decisions that a door measures.
  *
  * Memory.  The region is a hole in the file until a limit of a policy is registered; then the offenders, and the pages of the
  * counters that are in use, are reserved (so that a full file system is no fault later).  Where that fails, or the table was
@@ -54,7 +54,7 @@ enum table_verdict {
 bool table_has_stats(const struct table *table);
 
 /* The registry has a place of its own where no limit counts: there stands what became of whole requests, all their limits
- * together, but for those that simply passed: their number is that of the times less the others'. */
+ * together. */
 #define TABLE_LIMIT_REQUEST TABLE_LIMIT_TICKET
 
 /* ---- writing ---- */

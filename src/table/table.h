@@ -118,9 +118,12 @@ uint32_t table_limit_count(const struct table *table);
 const struct table_limit *table_limit_at(const struct table *table, uint32_t index);   /* NULL beyond the count */
 const struct engine_limit *table_engine_at(struct table *table, uint32_t index);       /* compiled; NULL if unusable */
 
-/* 128 bits that identify a key: subject hash mixed with the limit's seed. */
+/* What identifies a key: where it lives, and 48 bits to know it by.  From a subject's hash and the limit's seed: within one limit different
+ * hashes are different keys. */
 struct table_key { uint64_t home, tag; };
-struct table_key table_key_mix(const uint64_t subject_hash[2], uint64_t seed);
+struct table_key table_key_mix(uint64_t subject_hash, uint64_t seed);
+/* Another key that goes with this one. */
+struct table_key table_key_beside(struct table_key key, uint64_t seed);
 
 /* Fetches a key's home line ahead. */
 void table_prefetch(const struct table *table, struct table_key key);
@@ -164,9 +167,6 @@ enum table_taking table_take(struct table *table, struct table_key key, uint16_t
 /* As table_take, where the caller has looked already: hold->slot is what table_find said. */
 enum table_taking table_take_found(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
                                    uint32_t ticket, struct table_hold *hold);
-
-/* Copies the state anew, as it was when the slot was taken: undoes all work on the copy. */
-void table_reread(struct table *table, struct table_hold *hold, uint16_t limit, uint64_t now_ns);
 
 /* As table_take, but gives an absent key a slot: a free one, else that of the key whose loss changes least.  The slot is the
  * key's from then on, fresh.  Never waits. */

@@ -162,7 +162,7 @@ def play(nginx, look):
 
 def test_rates_are_what_counters_grow_by(play):
     def change(answer, second):
-        answer["decisions"]["count"] = 1000 + 40 * second
+        answer["requests"]["allow"] = 1000 + 30 * second
         answer["requests"]["refuse"] = 500 + 10 * second
         answer["limits"][0]["verdicts"]["refuse"] = 7 + 10 * second
 
@@ -174,7 +174,7 @@ def test_rates_are_what_counters_grow_by(play):
 
 def test_counters_that_begin_anew_make_no_wave(play):
     def change(answer, second):
-        answer["decisions"]["count"] = 10 ** 9 if second == 0 else 10 * second
+        answer["requests"]["allow"] = 10 ** 9 if second == 0 else 10 * second
 
     assert play(change).text("judged") == "10"
 

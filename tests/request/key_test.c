@@ -13,9 +13,9 @@
 
 static const uint8_t secret[KEY_SECRET_BYTES] = { 7, 1, 4, 9, 200, 3, 77, 0, 255, 31, 90, 2, 6, 128, 12, 54 };
 
-static struct key_hash by_openssl(uint8_t kind, const void *data, size_t size)
+static uint64_t by_openssl(uint8_t kind, const void *data, size_t size)
 {
-    struct key_hash hash;
+    uint64_t hash;
     uint8_t key[KEY_SECRET_BYTES];
     unsigned c_rounds = 1, d_rounds = 3;
     size_t bytes = sizeof hash;
@@ -44,8 +44,8 @@ static void a_part_is_hashed_as_openssl_does_it_at_every_length(void **state)
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * 37 + 11);
     for (size_t size = 0; size < 270; size++) {
-        struct key_hash ours = key_part_hash(secret, (uint8_t)size, bytes + size % 8, size);
-        struct key_hash openssl = by_openssl((uint8_t)size, bytes + size % 8, size);
+        uint64_t ours = key_part_hash(secret, (uint8_t)size, bytes + size % 8, size);
+        uint64_t openssl = by_openssl((uint8_t)size, bytes + size % 8, size);
         assert_memory_equal(&ours, &openssl, sizeof ours);
     }
 }
@@ -62,8 +62,8 @@ static void an_address_is_hashed_as_its_family_and_its_bytes(void **state)
         { { DROSSEL_UNIX, { 0 } }, 17 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct key_hash ours = key_address_hash(secret, 3, &cases[i].address);
-        struct key_hash openssl = by_openssl(3, &cases[i].address, cases[i].size);
+        uint64_t ours = key_address_hash(secret, 3, &cases[i].address);
+        uint64_t openssl = by_openssl(3, &cases[i].address, cases[i].size);
         assert_memory_equal(&ours, &openssl, sizeof ours);
     }
 }
@@ -72,7 +72,7 @@ static void a_name_and_its_value_do_not_run_into_each_other(void **state)
 {
     (void)state;
     static const char text[] = "x-api-keyx-api-keyx-api-key";
-    struct key_hash seen[sizeof text];
+    uint64_t seen[sizeof text];
     for (size_t cut = 0; cut < sizeof text; cut++) {
         struct drossel_text name = { text, cut }, value = { text + cut, sizeof text - 1 - cut };
         if (cut == sizeof text - 1)
@@ -86,11 +86,11 @@ static void a_name_and_its_value_do_not_run_into_each_other(void **state)
 static void the_order_and_the_kinds_of_joined_parts_count(void **state)
 {
     (void)state;
-    struct key_hash a = key_part_hash(secret, 1, "ab", 2), b = key_part_hash(secret, 1, "c", 1);
-    struct key_hash ab[2] = { a, b }, ba[2] = { b, a };
+    uint64_t a = key_part_hash(secret, 1, "ab", 2), b = key_part_hash(secret, 1, "c", 1);
+    uint64_t ab[2] = { a, b }, ba[2] = { b, a };
     uint8_t kinds[2] = { 1, 2 }, others[2] = { 2, 1 };
-    struct key_hash first = key_join(ab, kinds, 2), turned = key_join(ba, kinds, 2);
-    struct key_hash swapped = key_join(ab, others, 2);
+    uint64_t first = key_join(ab, kinds, 2), turned = key_join(ba, kinds, 2);
+    uint64_t swapped = key_join(ab, others, 2);
     assert_memory_not_equal(&first, &turned, sizeof first);
     assert_memory_not_equal(&first, &swapped, sizeof first);
 }

@@ -83,7 +83,8 @@ static void need_large_pages(void)
     close(fd);
     if (failed == 0)
         return;
-    print_message("# skipped: this kernel gathers no large pages of shared memory (MADV_COLLAPSE: %s)\n", strerror(failed));
+    print_message("# skipped: this kernel gathers no large pages of shared memory (MADV_COLLAPSE: %s)\n",
+                  strerror(failed));
     skip();
 }
 
@@ -151,7 +152,8 @@ static void a_new_table_lies_in_large_pages_for_all_who_open_it(void **state)
     snprintf(path, sizeof path, "%s", path_in("large"));
     unsigned long before = mapped_large_kb();
     struct table *table = open_table(path, false);
-    assert_true(mapped_large_kb() - before >= 2 * PAGES_LARGE_BYTES / 1024); /* 8 MB of slots and names, at the edges small ones */
+    assert_true(mapped_large_kb() - before >=
+                2 * PAGES_LARGE_BYTES / 1024); /* 8 MB of slots and names, at the edges small ones */
     uint16_t limit = register_limit(table, "page", (struct engine_spec){ .count = 1, .period_ns = 3600 * SECOND });
     for (uint64_t i = 0; i < 4096; i++)
         assert_true(charge_one(table, key_of(i), limit, table_now(table), NULL));

@@ -60,8 +60,8 @@ static inline uint16_t register_limit(struct table *table, const char *name, str
 /* A key that stands for subject number `n`. */
 static inline struct table_key key_of(uint64_t n)
 {
-    uint64_t hash[2] = { n * UINT64_C(0x9e3779b97f4a7c15) + 1, n * UINT64_C(0xc2b2ae3d27d4eb4f) + 7 };
-    return table_key_mix(hash, 42);
+    struct table_key key = { n * UINT64_C(0x9e3779b97f4a7c15) + 1, n * UINT64_C(0xc2b2ae3d27d4eb4f) + 7 };
+    return table_key_beside(key, 42);
 }
 
 /* Charges one key; returns whether it was admitted. */

@@ -66,7 +66,7 @@ function sampleOf(data, last) {
   return {
     t: data.time, heard: performance.now(), keys, counts,
     index: last && last.keys === keys ? last.index : new Map(data.limits.map((limit, i) => [keyOf(limit), i])),
-    judged: data.decisions.count, away: AWAY.reduce((sum, kind) => sum + data.requests[kind], 0),
+    judged: KINDS.reduce((sum, { kind }) => sum + data.requests[kind], 0), away: AWAY.reduce((sum, kind) => sum + data.requests[kind], 0),
     times: data.decisions.buckets.map(bucket => bucket.count), evicted: data.table.evicted, errors: data.store_errors,
   };
 }
@@ -173,7 +173,7 @@ function showTraffic(data) {
   const judged = rate(sample => sample.judged), away = rate(sample => sample.away), last = history[history.length - 1];
   say("judged", short(judged));
   say("away", short(away));
-  say("judged-total", whole(data.decisions.count) + " in all");
+  say("judged-total", whole(last.judged) + " in all");
   say("away-share", (judged > 0 ? percent(Math.min(1, away / judged)) + "% of these; " : "") + whole(last.away) + " in all");
   draw(at("judged-line"), [["allow", series(sample => sample.judged)]]);
   draw(at("away-line"), [["refuse", series(sample => sample.away)]]);

@@ -1,0 +1,139 @@
+/* Attaching a policy to a table: its rates are registered, and its limits planned. */
+#include "limiter_private.h"
+
+#include "request/key.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void describe_rate(const struct policy *policy, const struct policy_rate *rate, struct table_limit *limit)
+{
+    const struct policy_limit *of = &policy->limits[rate->limit];
+    *limit = (struct table_limit){ .seed = rate->seed, .spec = rate->engine.spec, .ipv6_prefix = policy->ipv6_prefix };
+    snprintf(limit->name, sizeof limit->name, "%s", rate->name);
+    snprintf(limit->subject, sizeof limit->subject, "%s", policy->subjects[of->subject].text.data);
+}
+
+/* False, and why in `error`, if the table takes no more. */
+static bool plan_rates(struct limiter *limiter, char *error, size_t error_size)
+{
+    const struct policy *policy = limiter->policy;
+    const uint16_t both = ENGINE_BAN | ENGINE_EXTEND;
+    for (uint32_t i = 0; i < policy->rate_count; i++) {
+        const struct policy_rate *rate = &policy->rates[i];
+        const struct policy_limit *of = &policy->limits[rate->limit];
+        struct table_limit limit;
+        describe_rate(policy, rate, &limit);
+        int id = table_limit_register(limiter->table, &limit);
+        if (id < 0) {
+            snprintf(error, error_size,
+                     "%s: the table has seen %d different limits and takes no more; stop all that use "
+                     "it, remove it, and start again",
+                     table_path(limiter->table)[0] != '\0' ? table_path(limiter->table) : policy->path,
+                     TABLE_LIMITS_MAX);
+            return false;
+        }
+        limiter->rates[i] = (struct rate_plan){ .name = rate->name,
+                                                .limit_name = of->name,
+                                                .seed = rate->seed,
+                                                .cost = of->cost,
+                                                .limit = rate->limit,
+                                                .limit_id = (uint16_t)id,
+                                                .dry_run = of->dry_run,
+                                                .engine = rate->engine };
+        if ((limit.spec.flags & both) == both && limit.spec.block_ns > limiter->ban_extend_ns)
+            limiter->ban_extend_ns = limit.spec.block_ns;
+    }
+    return true;
+}
+
+static uint8_t part_of(const struct policy_subject *subject)
+{
+    bool is_kept = subject->part_count == 1 && subject->part[0].kind != POLICY_BY_HEADER;
+    return is_kept ? (uint8_t)subject->part[0].kind : LIMIT_NO_PART;
+}
+
+static struct limit_plan plan_limit(const struct policy *policy, const struct policy_limit *limit)
+{
+    bool has_accounts = policy->needs_body && subject_has_account(policy, limit->subject);
+    return (struct limit_plan){ .subject = limit->subject,
+                                .first_rate = limit->first_rate,
+                                .rate_count = limit->rate_count,
+                                .doors = limit->doors,
+                                .is_short = !limit->failures && !has_accounts && limit->distinct == POLICY_NOT_DISTINCT,
+                                .varies = limit->overrides != NULL || limit->class_cost_count > 0,
+                                .part = part_of(&policy->subjects[limit->subject]) };
+}
+
+static void plan_limits(struct limiter *limiter)
+{
+    const struct policy *policy = limiter->policy;
+    bool match_all = !limiter->has_classes;
+    for (uint32_t i = 0; i < policy->limit_count; i++) {
+        limiter->limits[i] = plan_limit(policy, &policy->limits[i]);
+        limiter->everything[i] = i;
+        match_all = match_all && policy->limits[i].doors == UINT32_MAX;
+    }
+    if (match_all)
+        return;
+    free(limiter->everything);
+    limiter->everything = NULL;
+}
+
+/* NULL without memory. */
+static struct limiter *allocate(const struct policy *policy)
+{
+    struct limiter *limiter = calloc(1, sizeof *limiter);
+    if (limiter == NULL)
+        return NULL;
+    limiter->limits = calloc(policy->limit_count + 1, sizeof *limiter->limits);
+    limiter->everything = calloc(policy->limit_count + 1, sizeof *limiter->everything);
+    limiter->rates = aligned_alloc(_Alignof(struct rate_plan), (policy->rate_count + 1) * sizeof *limiter->rates);
+    if (limiter->limits != NULL && limiter->everything != NULL && limiter->rates != NULL)
+        return limiter;
+    limiter_close(limiter);
+    return NULL;
+}
+
+struct limiter *limiter_open(const struct policy *policy, struct table *table, char *error, size_t error_size)
+{
+    struct limiter *limiter = allocate(policy);
+    if (limiter == NULL) {
+        snprintf(error, error_size, "%s: no memory to attach the policy to its table; free some", policy->path);
+        return NULL;
+    }
+    limiter->policy = policy;
+    limiter->table = table;
+    if (!plan_rates(limiter, error, error_size)) {
+        limiter_close(limiter);
+        return NULL;
+    }
+    limiter->naming = (uint16_t)key_part_hash(table_secret(table), 254, policy->secret.data, policy->secret.size);
+    limiter->peer_is_client = policy->client.trusted == NULL && !policy->require_trusted;
+    limiter->has_classes = policy->class_count > 0;
+    limiter->has_exemptions = policy_has_exemptions(policy);
+    plan_limits(limiter);
+    limiter->alone = limiter_alone_plan(limiter);
+    return limiter;
+}
+
+void limiter_close(struct limiter *limiter)
+{
+    if (limiter == NULL)
+        return;
+    free(limiter->limits);
+    free(limiter->everything);
+    free(limiter->rates);
+    free(limiter);
+}
+
+const struct policy *limiter_policy(const struct limiter *limiter)
+{
+    return limiter->policy;
+}
+
+struct table *limiter_table(const struct limiter *limiter)
+{
+    return limiter->table;
+}
