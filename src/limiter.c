@@ -240,8 +240,8 @@ INLINED void fetch_keys(const struct limiter *limiter, const struct way *way)
             table_prefetch(limiter->table, way->charges.charge[i].key);
 }
 
-/* From the facts to the keys, whose lines are fetched. */
-INLINED void prepare(const struct limiter *limiter, const struct drossel_request *request, struct way *way)
+/* From the facts to the limits. */
+INLINED void set_out(const struct limiter *limiter, const struct drossel_request *request, struct way *way)
 {
     const struct policy *policy = limiter->policy;
     way->missing_forward = way->untrusted = way->exempt = way->is_crowded = false;
@@ -250,6 +250,11 @@ INLINED void prepare(const struct limiter *limiter, const struct drossel_request
         client = limiter->peer_is_client ? &request->peer : recover_client(policy, request, way);
     subject_begin(&way->finder, policy, table_secret(limiter->table), request, client);
     match(limiter, request, &way->matched);
+}
+
+/* To the keys, whose lines are fetched. */
+INLINED void prepare(const struct limiter *limiter, struct way *way)
+{
     way->is_short = way->charges.told == NULL && limiter_short_begin(limiter, &way->finder, &way->matched, &way->brief);
     if (!way->is_short)
         add_charges(limiter, way);
@@ -257,7 +262,7 @@ INLINED void prepare(const struct limiter *limiter, const struct drossel_request
     /* Last, though it may make all of the above idle: by now the keys' lines are on their way from memory, and long lists
      * of networks are looked through meanwhile. */
     if (limiter->has_exemptions && !way->untrusted)
-        way->exempt = is_exempt(policy, way);
+        way->exempt = is_exempt(limiter->policy, way);
 }
 
 /* From the charges to the decision, which is begun only when nothing can fail any more. */
@@ -312,16 +317,32 @@ bool limiter_needs_body(const struct limiter *limiter, const struct drossel_requ
     return false;
 }
 
-APART enum drossel_result check_any(struct limiter *limiter, const struct drossel_request *request,
-                                    struct drossel_decision *decision)
+/* Is there a refusal in memory that may be said again?  Not while somebody is banned: this client may be. */
+INLINED bool is_recalled(const struct limiter *limiter, struct limiter_memory *memory, struct way *way,
+                         struct drossel_decision *decision)
+{
+    uint64_t now_ns = way->finder.request->now_ns;
+    return memory != NULL && limiter_memory_is_fresh(memory, now_ns) && !way->untrusted &&
+           table_bans_until(limiter->table) <= now_ns &&
+           limiter_recall(memory, limiter, &way->finder, &way->matched, decision);
+}
+
+APART enum drossel_result check_any(struct limiter *limiter, struct limiter_memory *memory,
+                                    const struct drossel_request *request, struct drossel_decision *decision)
 {
     struct store_charge charge[LIMITER_CHARGES];
     uint32_t rate[LIMITER_CHARGES];
     struct table_hold hold[LIMITER_CHARGES];
     struct way way;
     way.charges = (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES };
-    prepare(limiter, request, &way);
-    return finish(limiter, &way, hold, decision);
+    set_out(limiter, request, &way);
+    if (is_recalled(limiter, memory, &way, decision))
+        return DROSSEL_OK;
+    prepare(limiter, &way);
+    enum drossel_result result = finish(limiter, &way, hold, decision);
+    if (memory != NULL && result == DROSSEL_OK && decision->verdict >= DROSSEL_REFUSE && !way.untrusted)
+        limiter_remember(memory, limiter, &way.finder, &way.matched, &way.charges, decision);
+    return result;
 }
 
 enum drossel_result limiter_check_told(struct limiter *limiter, const struct drossel_request *request,
@@ -332,7 +353,8 @@ enum drossel_result limiter_check_told(struct limiter *limiter, const struct dro
     struct table_hold hold[LIMITER_CHARGES];
     struct way way;
     way.charges = (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES, .told = told };
-    prepare(limiter, request, &way);
+    set_out(limiter, request, &way);
+    prepare(limiter, &way);
     told->is_judged = !way.exempt && !way.untrusted;
     told->count = UINT32_MAX;
     enum drossel_result result = finish(limiter, &way, hold, decision);
@@ -346,7 +368,17 @@ inline enum drossel_result limiter_check(struct limiter *limiter, const struct d
 {
     if (limiter->alone != NULL && limiter_check_alone(limiter, request, decision))
         return DROSSEL_OK;
-    return check_any(limiter, request, decision);
+    return check_any(limiter, NULL, request, decision);
+}
+
+enum drossel_result limiter_check_remembering(struct limiter *limiter, struct limiter_memory *memory,
+                                              const struct drossel_request *request, struct drossel_decision *decision)
+{
+    if (memory == NULL || !limiter_memory_is_fresh(memory, request->now_ns)) {
+        if (limiter->alone != NULL && limiter_check_alone(limiter, request, decision))
+            return DROSSEL_OK;
+    }
+    return check_any(limiter, memory, request, decision);
 }
 
 /* How many requests of a batch are worked out ahead of those that are decided: enough that their lines come from memory meanwhile,
@@ -380,7 +412,7 @@ static enum drossel_result check_batch_alone(struct limiter *limiter, const stru
         if (limiter_alone_fetched(limiter, &requests[i], &keys[group][i % AHEAD_ALONE], &decisions[i]))
             continue;
         /* The shortest way is too short for it: it is decided by its turn, too. */
-        enum drossel_result result = check_any(limiter, &requests[i], &decisions[i]);
+        enum drossel_result result = check_any(limiter, NULL, &requests[i], &decisions[i]);
         if (result != DROSSEL_OK)
             return result;
     }
@@ -390,7 +422,8 @@ static enum drossel_result check_batch_alone(struct limiter *limiter, const stru
 static void look_ahead(struct limiter *limiter, const struct drossel_request *request, struct ahead *ahead)
 {
     ahead->way.charges = (struct charges){ .charge = ahead->charge, .rate = ahead->rate, .cap = AHEAD_CHARGES };
-    prepare(limiter, request, &ahead->way);
+    set_out(limiter, request, &ahead->way);
+    prepare(limiter, &ahead->way);
 }
 
 static enum drossel_result check_batch_any(struct limiter *limiter, const struct drossel_request *requests,
@@ -402,7 +435,7 @@ static enum drossel_result check_batch_any(struct limiter *limiter, const struct
         for (; next < count && next < i + AHEAD; next++)
             look_ahead(limiter, &requests[next], &ahead[next % AHEAD]);
         struct way *way = &ahead[i % AHEAD].way;
-        enum drossel_result result = way->is_crowded ? check_any(limiter, &requests[i], &decisions[i])
+        enum drossel_result result = way->is_crowded ? check_any(limiter, NULL, &requests[i], &decisions[i])
                                                      : finish(limiter, way, hold, &decisions[i]);
         if (result != DROSSEL_OK)
             return result;

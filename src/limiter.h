@@ -27,6 +27,17 @@ enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_
 enum drossel_result limiter_check_batch(struct limiter *limiter, const struct drossel_request *requests, size_t count,
                                         struct drossel_decision *decisions);
 
+/* The refusals of the last moments, which a door need not have judged anew (see limiter_memory.c).  One for each thread; it may serve one
+ * limiter after the other.  NULL without memory. */
+#define LIMITER_MEMORY_NS UINT64_C(10000000)     /* so long at the most */
+struct limiter_memory;
+struct limiter_memory *limiter_memory_open(void);
+void limiter_memory_close(struct limiter_memory *memory);
+
+/* As limiter_check.  `memory` may be NULL. */
+enum drossel_result limiter_check_remembering(struct limiter *limiter, struct limiter_memory *memory,
+                                              const struct drossel_request *request, struct drossel_decision *decision);
+
 /* Must the door read the request's body first, because a matching limit counts an account that may stand there? */
 bool limiter_needs_body(const struct limiter *limiter, const struct drossel_request *request);
 

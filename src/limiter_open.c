@@ -54,6 +54,17 @@ static uint8_t part_of(const struct policy_subject *subject)
     return is_kept ? (uint8_t)subject->part[0].kind : LIMIT_NO_PART;
 }
 
+static bool is_repeatable(const struct policy *policy, const struct policy_limit *limit)
+{
+    const struct policy_subject *subject = &policy->subjects[limit->subject];
+    for (unsigned i = 0; i < subject->part_count; i++) {
+        enum policy_part_kind kind = subject->part[i].kind;
+        if (kind != POLICY_BY_ADDRESS && kind != POLICY_BY_PATH && kind != POLICY_BY_SITE)
+            return false;
+    }
+    return !limit->failures && limit->distinct == POLICY_NOT_DISTINCT && limit->class_cost_count == 0;
+}
+
 static struct limit_plan plan_limit(const struct policy *policy, const struct policy_limit *limit)
 {
     bool has_accounts = policy->needs_body && subject_has_account(policy, limit->subject);
@@ -62,6 +73,7 @@ static struct limit_plan plan_limit(const struct policy *policy, const struct po
                                 .rate_count = limit->rate_count,
                                 .doors = limit->doors,
                                 .is_short = !limit->failures && !has_accounts && limit->distinct == POLICY_NOT_DISTINCT,
+                                .is_repeatable = is_repeatable(policy, limit),
                                 .varies = limit->overrides != NULL || limit->class_cost_count > 0,
                                 .part = part_of(&policy->subjects[limit->subject]) };
 }

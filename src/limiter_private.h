@@ -15,6 +15,7 @@ struct limit_plan {
     uint32_t doors;
     bool is_short;    /* a request is charged for one key of it, and for good */
     bool varies;      /* by override, or in its cost */
+    bool is_repeatable; /* what it says depends on address, path and classes alone, and no charge is ever given back */
     uint8_t part;     /* enum policy_part_kind, if its key is one part and no header; else LIMIT_NO_PART */
 };
 #define LIMIT_NO_PART 31
@@ -112,6 +113,16 @@ bool limiter_alone_fetched(const struct limiter *limiter, const struct drossel_r
 
 /* Which rates of a limit count a request: its own, or those of an override.  False: none, it is unlimited. */
 bool limiter_rates_of(struct subject_finder *finder, const struct policy_limit *limit, uint32_t *first, uint32_t *count);
+
+/* The memory of refusals; see limiter_memory.c.  Was anything remembered in the last moments? */
+bool limiter_memory_is_fresh(const struct limiter_memory *memory, uint64_t now_ns);
+/* Decides a request as the same one was decided.  False, and nothing is changed, if there was none. */
+bool limiter_recall(struct limiter_memory *memory, const struct limiter *limiter, struct subject_finder *finder,
+                    const struct matched *matched, struct drossel_decision *decision);
+/* Remembers a decision, if the next one will be the same. */
+void limiter_remember(struct limiter_memory *memory, const struct limiter *limiter, const struct subject_finder *finder,
+                      const struct matched *matched, const struct charges *charges,
+                      const struct drossel_decision *decision);
 
 /* Adds the charges of limit number `index`: for each account, where its key has one and the request names several. */
 void limiter_add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,

@@ -6,6 +6,14 @@
  */
 #include "limiter_private.h"
 
+/* Of a thousand limits hardly any is in the nearest cache: its three lines come side by side, while the key is hashed. */
+static inline void fetch_rate(const struct rate_plan *rate)
+{
+    __builtin_prefetch(rate);
+    __builtin_prefetch(&rate->engine);
+    __builtin_prefetch(&rate->engine.quantum_ns);
+}
+
 /* The charges of one limit.  False if they have to go the general way. */
 static inline bool add_limit(const struct limiter *limiter, struct subject_finder *finder,
                              const struct matched *matched, uint32_t index, struct short_way *way)
@@ -15,6 +23,7 @@ static inline bool add_limit(const struct limiter *limiter, struct subject_finde
     uint32_t first = plan->first_rate, count = plan->rate_count;
     if (!plan->is_short)
         return false;
+    fetch_rate(&limiter->rates[first]);
     if ((finder->parts_hashed >> plan->part & 1) != 0)
         hash = finder->part[plan->part];
     else if (!subject_hash(finder, plan->subject, &hash))

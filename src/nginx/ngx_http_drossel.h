@@ -65,6 +65,7 @@ typedef struct {
     ngx_uint_t                    untimed;    /* decisions until one is timed */
     struct proxywatch             watch;
     struct http_answer_cache     *answers;
+    struct limiter_memory        *memory;     /* of a worker's last refusals */
     ngx_http_drossel_shared_t    *shared;
     struct status_look           *look;       /* the worker's last at the slots */
 

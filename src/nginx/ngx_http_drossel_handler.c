@@ -194,7 +194,8 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
         return ngx_http_drossel_read_body(r, ctx);
     }
 
-    rc = limiter_check(mcf->limiter, &request, &decision);
+    rc = limiter_check_remembering(mcf->limiter, mcf->memory, &request,
+                                   &decision);
 
     if (rc != DROSSEL_OK) {
         ngx_http_drossel_log_failure(r, mcf, rc);

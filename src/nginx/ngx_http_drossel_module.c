@@ -269,8 +269,9 @@ ngx_http_drossel_attach(ngx_conf_t *cf, ngx_http_drossel_main_conf_t *mcf)
 
     mcf->answers = ngx_pcalloc(cf->pool, sizeof(struct http_answer_cache));
     mcf->look = ngx_pcalloc(cf->pool, sizeof(struct status_look));
+    mcf->memory = limiter_memory_open();
 
-    if (mcf->answers == NULL || mcf->look == NULL) {
+    if (mcf->answers == NULL || mcf->look == NULL || mcf->memory == NULL) {
         return NGX_ERROR;
     }
 
@@ -322,6 +323,7 @@ ngx_http_drossel_close(void *data)
 {
     ngx_http_drossel_main_conf_t  *mcf = data;
 
+    limiter_memory_close(mcf->memory);
     limiter_close(mcf->limiter);
     table_close(mcf->table);
     policy_close(mcf->policy);

@@ -122,8 +122,7 @@ static void put_limits(const struct status *status, struct http_writer *writer)
 
 static void put_requests(const struct status *status, struct http_writer *writer)
 {
-    put_head(writer, "drossel_requests_total", "counter",
-             "Requests by what they met, all limits together.");
+    put_head(writer, "drossel_requests_total", "counter", "Requests by what they met, all limits together.");
     for (unsigned i = TABLE_PASSED; i < TABLE_VERDICTS; i++)
         put_kind(writer, "drossel_requests_total", "verdict", drossel_verdict_name((enum drossel_verdict)i),
                  status->requests.count[i]);
