@@ -6,7 +6,7 @@
  */
 #include "limiter_private.h"
 
-/* Of a thousand limits hardly any is in the nearest cache: its three lines come side by side, while the key is hashed. */
+/* Of a thousand limits hardly any is in the nearest cache: a rate's three lines come side by side, while the key is hashed. */
 static inline void fetch_rate(const struct rate_plan *rate)
 {
     __builtin_prefetch(rate);
@@ -14,79 +14,102 @@ static inline void fetch_rate(const struct rate_plan *rate)
     __builtin_prefetch(&rate->engine.quantum_ns);
 }
 
-/* The charges of one limit.  False if they have to go the general way. */
-static inline bool add_limit(const struct limiter *limiter, struct subject_finder *finder,
-                             const struct matched *matched, uint32_t index, struct short_way *way)
+/* Which rates of a limit count a request, and at which cost. */
+struct counting {
+    uint32_t first, count; /* 0: none */
+    uint64_t cost;
+};
+
+static __attribute__((noinline)) struct counting vary(const struct limiter *limiter, struct subject_finder *finder,
+                                                      const struct matched *matched, uint32_t index)
+{
+    const struct policy_limit *limit = &limiter->policy->limits[index];
+    struct counting counting = { .cost = policy_cost_of(limit, &matched->classes) };
+    if (!limiter_rates_of(finder, limit, &counting.first, &counting.count))
+        counting.count = 0;
+    return counting;
+}
+
+/* Adds the charges of one limit to the `have` that there are.  Returns how many there are then; UINT32_MAX if they have to go the general
+ * way. */
+static inline uint32_t add_limit(const struct limiter *limiter, struct subject_finder *finder,
+                                 const struct matched *matched, uint32_t index, struct short_way *way, uint32_t have)
 {
     const struct limit_plan *plan = &limiter->limits[index];
+    const struct rate_plan *rate = &limiter->rates[plan->first_rate];
     uint64_t hash;
-    uint32_t first = plan->first_rate, count = plan->rate_count;
     if (!plan->is_short)
-        return false;
-    fetch_rate(&limiter->rates[first]);
+        return UINT32_MAX;
+    fetch_rate(rate);
     if ((finder->parts_hashed >> plan->part & 1) != 0)
         hash = finder->part[plan->part];
     else if (!subject_hash(finder, plan->subject, &hash))
-        return true;
-    uint64_t cost = limiter->rates[first].cost;
-    if (plan->varies) {
-        const struct policy_limit *limit = &limiter->policy->limits[index];
-        cost = policy_cost_of(limit, &matched->classes);
-        if (!limiter_rates_of(finder, limit, &first, &count))
-            return true;
-    }
-    if (count > SHORT_RATES - way->count)
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct rate_plan *rate = &limiter->rates[first + i];
+        return have;
+    struct counting counting = { plan->first_rate, plan->rate_count, rate->cost };
+    if (plan->varies)
+        counting = vary(limiter, finder, matched, index);
+    if (counting.count > SHORT_RATES - have)
+        return UINT32_MAX;
+    rate = &limiter->rates[counting.first];
+    for (uint32_t end = have + counting.count; have < end; have++, rate++) {
+        struct store_pass *pass = &way->pass[have];
         if (!rate->engine.is_plain)
-            return false;
-        struct store_pass *pass = &way->pass[way->count];
-        way->rate[way->count++] = rate;
+            return UINT32_MAX;
+        way->rate[have] = rate;
         pass->key = table_key_mix(hash, rate->seed);
         pass->limit = &rate->engine;
-        pass->cost = cost;
+        pass->cost = counting.cost;
         pass->limit_id = rate->limit_id;
     }
-    return true;
+    return have;
 }
 
 bool limiter_short_begin(const struct limiter *limiter, struct subject_finder *finder, const struct matched *matched,
                          struct short_way *way)
 {
-    way->count = 0;
-    if (matched->count > SHORT_RATES || finder->request->extra_cost != 0)
+    uint32_t have = 0, limits = matched->count;
+    if (limits > SHORT_RATES || finder->request->extra_cost != 0)
         return false;
-    for (uint32_t i = 0; i < matched->count; i++)
-        if (!add_limit(limiter, finder, matched, matched->limit[i], way))
+    for (uint32_t i = 0; i < limits; i++) {
+        have = add_limit(limiter, finder, matched, matched->limit[i], way, have);
+        if (have == UINT32_MAX)
             return false;
-    return way->count > 0;
+    }
+    way->count = have;
+    return have > 0;
 }
 
 /* What there was room in is told as the general way would: the quotas in the policy's order, and of the limits that are no dry run the one
  * with the fewest left. */
 static inline void tell_room(const struct short_way *way, struct drossel_decision *decision)
 {
-    const struct store_pass *fewest = NULL;
-    for (uint32_t i = 0; i < way->count; i++) {
+    uint32_t quotas = 0, fewest = UINT32_MAX;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0, count = way->count; i < count; i++) {
         const struct rate_plan *rate = way->rate[i];
         const struct store_pass *pass = &way->pass[i];
         if (rate->dry_run)
             continue;
-        decision->quota[decision->quota_count++] =
-            (struct drossel_quota){ rate->name,      rate->engine.spec.count, rate->engine.spec.period_ns,
-                                    pass->remaining, pass->more_ns,           false };
-        if (fewest != NULL && pass->remaining >= fewest->remaining)
-            continue;
-        fewest = pass;
-        decision->limit = rate->limit;
-        decision->limit_name = rate->limit_name;
+        struct drossel_quota *quota = &decision->quota[quotas++];
+        quota->name = rate->name;
+        quota->count = rate->engine.spec.count;
+        quota->window_ns = rate->engine.spec.period_ns;
+        quota->remaining = pass->remaining;
+        quota->more_ns = pass->more_ns;
+        quota->violated = false;
+        if (pass->remaining < least) {
+            least = pass->remaining;
+            fewest = i;
+        }
     }
-    if (fewest == NULL)
+    if (fewest == UINT32_MAX)
         return;
-    decision->remaining = fewest->remaining;
-    decision->used = fewest->used;
-    decision->subject_hash = fewest->key.home;
+    decision->quota_count = quotas;
+    decision->limit = way->rate[fewest]->limit;
+    decision->limit_name = way->rate[fewest]->limit_name;
+    decision->remaining = least;
+    decision->used = way->pass[fewest].used;
+    decision->subject_hash = way->pass[fewest].key.home;
 }
 
 bool limiter_short_end(const struct limiter *limiter, struct short_way *way, uint64_t now_ns,
@@ -95,7 +118,7 @@ bool limiter_short_end(const struct limiter *limiter, struct short_way *way, uin
     if (!store_table_pass(limiter->table, way->pass, way->count, now_ns))
         return false;
     tell_room(way, decision);
-    for (uint32_t i = 0; i < way->count; i++)
+    for (uint32_t i = 0, count = way->count; i < count; i++)
         table_stats_count(limiter->table, way->pass[i].limit_id, TABLE_PASSED, way->rate[i]->dry_run);
     return true;
 }

@@ -51,8 +51,27 @@ static pid_t start_other(uint64_t shared_key)
     }
 }
 
-/* Runs one charge of `key` in a child for `steps` instructions, then kills it.  Returns how many it ran. */
-static unsigned kill_after(struct table_key key, uint64_t now_ns, unsigned steps)
+/* What the stepped writer does. */
+typedef void writing(struct table_key key, uint64_t now_ns);
+
+static void charge(struct table_key key, uint64_t now_ns)
+{
+    charge_one(table, key, limit, now_ns, NULL);
+}
+
+#define SECOND_KEY key_of(4)
+
+/* Two keys at once. */
+static void pass_two(struct table_key key, uint64_t now_ns)
+{
+    const struct engine_limit *engine = table_engine_at(table, limit);
+    struct store_pass pass[2] = { { .key = key, .limit = engine, .cost = 1, .limit_id = limit },
+                                  { .key = SECOND_KEY, .limit = engine, .cost = 1, .limit_id = limit } };
+    (void)store_table_pass(table, pass, 2, now_ns);
+}
+
+/* Lets a child write `key` for `steps` instructions, then kills it.  Returns how many it ran. */
+static unsigned kill_after(writing *write, struct table_key key, uint64_t now_ns, unsigned steps)
 {
     progress->complete = 0;
     pid_t child = fork();
@@ -64,7 +83,7 @@ static unsigned kill_after(struct table_key key, uint64_t now_ns, unsigned steps
         if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
             _exit(3);
         raise(SIGSTOP);
-        charge_one(table, key, limit, now_ns, NULL);
+        write(key, now_ns);
         progress->complete = 1;
         _exit(0);
     }
@@ -127,7 +146,7 @@ static void an_update_killed_at_each_instruction_harms_one_key_at_most(void **st
     for (int i = 0; i < 7; i++)
         charge_one(table, key_of(2), limit, NOW, NULL);
     charge_one(table, key_of(1), limit, NOW, NULL);
-    unsigned length = kill_after(key_of(1), NOW, STEPS_MAX);
+    unsigned length = kill_after(charge, key_of(1), NOW, STEPS_MAX);
     assert_in_range(length, 100, STEPS_MAX - 1);
     progress->now_ns = NOW;
     pid_t other = start_other(1);
@@ -136,7 +155,7 @@ static void an_update_killed_at_each_instruction_harms_one_key_at_most(void **st
         progress->now_ns = now_ns;
         for (int i = 0; i < 5; i++)
             charge_one(table, key_of(1), limit, now_ns, NULL);
-        (void)kill_after(key_of(1), now_ns, steps);
+        (void)kill_after(charge, key_of(1), now_ns, steps);
         check_after_kill(key_of(1), now_ns, &slowest_ms);
     }
     uint64_t seen = progress->rounds;
@@ -152,6 +171,37 @@ static void an_update_killed_at_each_instruction_harms_one_key_at_most(void **st
     assert_in_range(slowest_ms, 0, 1000); /* a guard that is never taken over would hang here for good */
 }
 
+static void two_keys_passed_at_once_and_killed_at_each_instruction_are_the_only_ones_harmed(void **state)
+{
+    (void)state;
+    uint64_t slowest_ms = 0, now_ns = progress->now_ns + 100 * SECOND;
+    for (int i = 0; i < 7; i++)
+        charge_one(table, key_of(2), limit, now_ns, NULL);
+    charge_one(table, key_of(1), limit, now_ns, NULL);
+    charge_one(table, SECOND_KEY, limit, now_ns, NULL);
+    unsigned length = kill_after(pass_two, key_of(1), now_ns, STEPS_MAX);
+    assert_in_range(length, 100, STEPS_MAX - 1);
+    struct engine_verdict verdict;
+    assert_true(charge_one(table, key_of(1), limit, now_ns, &verdict));
+    assert_int_equal(verdict.used, 3); /* it does what it is killed at */
+    for (unsigned steps = 1; steps <= length; steps++) {
+        uint64_t later_ns = now_ns + steps * 11 * SECOND; /* the window before has passed */
+        for (int i = 0; i < 5; i++) {
+            charge_one(table, key_of(1), limit, later_ns, NULL);
+            charge_one(table, SECOND_KEY, limit, later_ns, NULL);
+        }
+        (void)kill_after(pass_two, key_of(1), later_ns, steps);
+        check_after_kill(key_of(1), later_ns, &slowest_ms);
+        check_after_kill(SECOND_KEY, later_ns, &slowest_ms);
+        progress->now_ns = later_ns;
+    }
+    assert_null(table_validate(table, progress->now_ns));
+    assert_true(charge_one(table, key_of(2), limit, now_ns, &verdict));
+    assert_int_equal(verdict.used, 8);
+    print_message("# %u kills of two keys passed, longest wait %u ms\n", length, (unsigned)slowest_ms);
+    assert_in_range(slowest_ms, 0, 1000);
+}
+
 static void an_insertion_killed_at_any_instruction_harms_one_key_at_most(void **state)
 {
     (void)state;
@@ -163,11 +213,11 @@ static void an_insertion_killed_at_any_instruction_harms_one_key_at_most(void **
         charge_one(table, key, limit, now_ns, NULL);
     }
     key.tag = key_of(99999).tag;
-    unsigned kills = 0, length = kill_after(key, now_ns, STEPS_MAX);
+    unsigned kills = 0, length = kill_after(charge, key, now_ns, STEPS_MAX);
     assert_in_range(length, 100, STEPS_MAX - 1);
     for (unsigned steps = 1; steps <= length; steps += 1 + length / INSERTION_KILLS, kills++) {
         key.tag = key_of(100000 + steps).tag;
-        (void)kill_after(key, now_ns, steps);
+        (void)kill_after(charge, key, now_ns, steps);
         check_after_kill(key, now_ns, &slowest_ms);
         const char *wrong = table_validate(table, now_ns);
         if (wrong != NULL)
@@ -213,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_update_killed_at_each_instruction_harms_one_key_at_most),
+        cmocka_unit_test(two_keys_passed_at_once_and_killed_at_each_instruction_are_the_only_ones_harmed),
         cmocka_unit_test(an_insertion_killed_at_any_instruction_harms_one_key_at_most),
         cmocka_unit_test(two_thousand_writers_killed_at_random_leave_a_valid_table),
     };
