@@ -115,6 +115,8 @@ struct table {
     int64_t (*wall_clock)(void);
     uint8_t secret[TABLE_SECRET_BYTES];
     int fd;                          /* -1: private */
+    int owner_fd;                    /* carries the locks of owner.c: the same, or a file of its own; -1: none */
+    struct table *next;              /* owner.c's */
     char path[256];
     struct compiled_limit compiled[TABLE_LIMITS_MAX];
 };
@@ -135,7 +137,7 @@ static inline uint64_t stats_offset(void)
 /* What a thread keeps for itself. */
 struct thread_own {
     uint32_t last_ticket;
-    uint32_t seeded_in;              /* fork_generation; 0: not yet */
+    uint32_t seeded_in;              /* owner_generation; 0: not yet */
     uint32_t shard;                  /* of the statistics; until it has taken a ticket 0, or its parent's */
 };
 extern _Thread_local struct thread_own thread_own;
@@ -163,6 +165,15 @@ void clock_resume(struct table *table, const char *boot_id);
 int64_t clock_boot(void);
 int64_t clock_wall(void);
 void clock_boot_id(char out[TABLE_BOOT_ID_BYTES]);
+
+/* Who holds guards, and whether he lives; see owner.c.  The lower bits of a ticket are the number of its process, never 0. */
+#define OWNER_NUMBER_BITS 14
+#define OWNER_LOCKS ((off_t)1 << 60)  /* where the locked bytes are: number 0 is the lock for opening */
+extern __attribute__((visibility("hidden"))) _Atomic uint32_t owner_generation; /* counts the times that all threads need a new first ticket */
+uint32_t owner_first_ticket(uint32_t generation);
+bool owner_lives(const struct table *table, uint32_t ticket);
+void owner_enter(struct table *table);   /* the table was opened */
+void owner_leave(struct table *table);   /* or is closed, or was not opened: closes its files */
 
 /* Watches a mapping for a file that shrinks under it; see lost.c.  False when too many tables are open. */
 bool lost_watch(struct table *table);

@@ -16,54 +16,25 @@
  * The killed.  A slot is claimed in the order: key 0, state, key.  Killed in between, it is free.  A state is written word by
  * word; killed in between, some words are new and some old: engine_repair makes a valid state of any words.  A guard that
  * stays is taken over after TABLE_GUARD_PATIENCE_NS of the waiter's own turns by the one who needs it; nobody else ever waits for it.
+ *
+ * The living.  A guard is freed with a plain store, and the words are written with plain stores after a look at the guard: nothing
+ * stops the stores of one who lost it in between.  So it is not taken from a process that lives, but for one that stands still for
+ * TABLE_LIVING_PATIENCE_NS.
  */
 #include "table/layout.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
-#include <unistd.h>
-
-static _Atomic uint32_t fork_generation = 1;
-
-static void after_fork(void)
-{
-    atomic_fetch_add_explicit(&fork_generation, 1, memory_order_relaxed);
-}
-
-static void register_after_fork(void)
-{
-    pthread_atfork(NULL, NULL, after_fork);
-}
 
 /* initial-exec: without it, a shared library finds it through a call, for each decision */
 _Thread_local struct thread_own thread_own __attribute__((tls_model("initial-exec")));
 
-/* A new thread, or the child of a fork: never its parent's tickets. */
-SELDOM static uint32_t random_ticket(uint32_t generation)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    static _Atomic uint32_t threads;
-    uint32_t ticket;
-    pthread_once(&once, register_after_fork);
-    if (getrandom(&ticket, sizeof ticket, GRND_NONBLOCK) != sizeof ticket)
-        ticket = (uint32_t)clock_boot() ^ (uint32_t)(uintptr_t)&thread_own.last_ticket;
-    thread_own.seeded_in = generation;
-    /* Processes that are forked one after the other, and threads that begin one after the other, differ. */
-    uint32_t thread = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
-    thread_own.shard = ((uint32_t)getpid() + thread) % TABLE_SHARDS;
-    return ticket;
-}
-
 inline uint32_t table_ticket(void)
 {
-    uint32_t generation = atomic_load_explicit(&fork_generation, memory_order_relaxed);
-    uint32_t ticket = thread_own.seeded_in == generation ? thread_own.last_ticket : random_ticket(generation);
-    do
-        ticket += UINT32_C(0x9e3779b1);
-    while (ticket == 0);
+    uint32_t generation = atomic_load_explicit(&owner_generation, memory_order_relaxed);
+    uint32_t ticket = thread_own.seeded_in == generation ? thread_own.last_ticket : owner_first_ticket(generation);
+    ticket += UINT32_C(0x9e3779b1) << OWNER_NUMBER_BITS; /* the number below stays, and is never 0 */
     thread_own.last_ticket = ticket;
     return ticket;
 }
@@ -431,9 +402,18 @@ static void step_aside(unsigned turn)
         nanosleep(&moment, NULL);
 }
 
-/* How long is too long for a living holder?  On an idle machine TABLE_GUARD_PATIENCE_NS is ten thousand times what he needs.  On
- * a busy one he may be off the processor in the middle of his work; but then so are we: each turn counts for no more
- * than TABLE_TURN_NS, however long we were kept waiting for it. */
+/* TABLE_GUARD_PATIENCE_NS is ten thousand times what a holder needs who is on a processor.  Is he still there after it, he is
+ * dead, or alive and kept from it: who is taken over alive, among his last few stores, makes them over those of the others. */
+static bool is_waited_for(const struct table *table, uint32_t ticket, uint64_t waited_ns, uint64_t *patience_ns)
+{
+    if (waited_ns < *patience_ns)
+        return true;
+    *patience_ns = waited_ns + TABLE_ASK_NS;
+    return waited_ns < TABLE_LIVING_PATIENCE_NS && owner_lives(table, ticket);
+}
+
+/* On a busy machine the holder may be off the processor in the middle of his work; but then so are we: each turn counts for
+ * no more than TABLE_TURN_NS, however long we were kept waiting for it. */
 void table_wait(struct table *table, const struct table_hold *busy, uint64_t now_ns)
 {
     struct slot *slot = &table->slots[busy->slot];
@@ -446,8 +426,8 @@ void table_wait(struct table *table, const struct table_hold *busy, uint64_t now
         if (!is_unchanged(slot, seen))
             return;
     }
-    uint64_t waited_ns = 0, before_ns = steady_ns();
-    for (unsigned turn = 0; waited_ns < TABLE_GUARD_PATIENCE_NS; turn++) {
+    uint64_t waited_ns = 0, before_ns = steady_ns(), patience_ns = TABLE_GUARD_PATIENCE_NS;
+    for (unsigned turn = 0; is_waited_for(table, seen, waited_ns, &patience_ns); turn++) {
         step_aside(turn);
         if (!is_unchanged(slot, seen))
             return;

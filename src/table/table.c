@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -296,6 +295,15 @@ static bool check_wishes(const struct table *table, const struct table_options *
     return true;
 }
 
+/* Of one byte behind the end, since other ones are locked by all who live (owner.c); and of this descriptor, so that the
+ * threads of one process wait for each other as well. */
+static void lock_opening(int fd, short type)
+{
+    struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = OWNER_LOCKS, .l_len = 1 };
+    while (fcntl(fd, F_OFD_SETLKW, &lock) != 0 && errno == EINTR)
+        continue;
+}
+
 static bool adopt_file(struct table *table, int fd, const struct table_options *options, const char *boot_id,
                        const struct complaint *complaint)
 {
@@ -326,9 +334,9 @@ static bool adopt_file(struct table *table, int fd, const struct table_options *
         return false;
     set_pointers(table);
     /* The lock is only for the one who opens it first after a reboot. */
-    (void)flock(fd, LOCK_EX);
+    lock_opening(fd, F_WRLCK);
     clock_resume(table, boot_id);
-    (void)flock(fd, LOCK_UN);
+    lock_opening(fd, F_UNLCK);
     return true;
 }
 
@@ -388,7 +396,7 @@ struct table *table_open(const struct table_options *options, char *error, size_
         complain(&complaint, "no memory to open a table; free some");
         return NULL;
     }
-    table->fd = -1;
+    table->fd = table->owner_fd = -1;
     table->boot_clock = options->boot_clock != NULL ? options->boot_clock : clock_boot;
     table->wall_clock = options->wall_clock != NULL ? options->wall_clock : clock_wall;
     char boot_id[TABLE_BOOT_ID_BYTES] = { 0 };
@@ -412,6 +420,7 @@ struct table *table_open(const struct table_options *options, char *error, size_
         table_close(table);
         return NULL;
     }
+    owner_enter(table);
     (void)madvise(table->map, table->map_bytes,
                   MADV_HUGEPAGE); /* what is not gathered yet, where shared memory allows it */
     return table;
@@ -424,8 +433,7 @@ void table_close(struct table *table)
     lost_unwatch(table);
     if (table->map != NULL)
         munmap(table->map, table->map_bytes);
-    if (table->fd >= 0)
-        close(table->fd);
+    owner_leave(table);
     free(table);
 }
 

@@ -19,14 +19,17 @@
  * The registry is append-only, under the file lock.  The header's clock words: see clock.c.
  *
  * Time to live of a guard.  The guard is taken by compare-and-swap with a ticket that is new for each taking, and freed with
- * one store.  Who finds the same ticket for TABLE_GUARD_PATIENCE_NS takes the guard over by compare-and-swap
- * and has the state repaired.  A live holder that was merely slow notices before it writes back: it works on a copy, and
- * the last thing before writing is to see whether the guard is still its own.  What remains is the gap between that look and
- * its few stores: a holder that is stopped there for the whole patience, and then goes on, may mix its words with the
- * other's.  The state stays valid then, as every reader repairs what it cannot accept; one key may miscount once.
+ * one store.  Who finds the same ticket for TABLE_GUARD_PATIENCE_NS asks whether the process that took it lives (owner.c).  From the
+ * dead he takes the guard over by compare-and-swap and has the state repaired.  The living, who are only kept off the processor, he
+ * waits for; taken over, they might wake up among their last few stores and make them over those of the others.
  *
  * What a process killed at any instruction leaves: at worst a held guard and a half-written slot of one key.  The next
  * one who wants the key waits TABLE_GUARD_PATIENCE_NS, takes over, repairs.  Nobody else waits at all.
+ *
+ * What a process leaves that was stopped (SIGSTOP, a debugger, a frozen container) while it held a guard: the same, but the next one
+ * who wants the key waits TABLE_LIVING_PATIENCE_NS.  When it goes on it notices that the guard is no longer its own, and starts
+ * anew: it works on a copy, and looks at the guard before it writes.  Only if it was stopped between that look and the end of its few
+ * stores does it mix its words with the others'.  The state stays valid then; that one key may miscount once.
  *
  * Not guaranteed: that a key keeps its count when its neighbourhood is full of keys that matter more.
  */
@@ -46,8 +49,11 @@
 #define TABLE_NAME_BYTES 56              /* readable name of a key, without NUL */
 #define TABLE_LIMIT_NAME_BYTES 72
 #define TABLE_SUBJECT_BYTES 72
-#define TABLE_GUARD_PATIENCE_NS 4000000  /* 4 ms, a time slice and more, counted in the waiter's own turns: longer on a busy machine */
+#define TABLE_GUARD_PATIENCE_NS 4000000  /* with the dead: 4 ms, counted in the waiter's own turns: longer on a busy machine */
 #define TABLE_TURN_NS 100000             /* the most that one turn counts */
+#define TABLE_ASK_NS 1000000             /* after that it is asked so often whether the holder lives */
+#define TABLE_LIVING_PATIENCE_NS 500000000   /* with the living, counted likewise: 20 times what was seen on a machine with 16
+                                                busy threads for each processor */
 #define TABLE_SECRET_BYTES 16            /* SipHash key */
 #define TABLE_KEYS_MIN 64
 #define TABLE_KEYS_MAX (UINT64_C(1) << 32)
@@ -149,7 +155,8 @@ enum table_taking {
     TABLE_BUSY                   /* somebody else holds a guard that is needed: table_wait, without holding any */
 };
 
-/* A new ticket, never 0: under which guards are taken.  Unique enough among all threads and processes: 32 random bits. */
+/* A new ticket, never 0: under which guards are taken.  The number of this process (owner.c), which no other one that lives and shares a
+ * table has, and 18 bits that are the thread's own count from a random beginning: unique enough among its threads. */
 uint32_t table_ticket(void);
 
 /* Takes the guard of the key's slot and copies its state, converted to `limit` (registry index) if it was written under other
@@ -166,8 +173,8 @@ enum table_taking table_take_found(struct table *table, struct table_key key, ui
 enum table_taking table_insert(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
                                uint32_t ticket, struct table_hold *hold);
 
-/* After TABLE_BUSY: waits until the guard in the way was freed or has changed hands; takes it from the dead, repairs
- * the slot and frees it.  The caller holds no guard meanwhile, so nobody waits in a circle. */
+/* After TABLE_BUSY: waits until the guard in the way was freed or has changed hands; takes it from the dead, and from those who
+ * stand still for too long, repairs the slot and frees it.  The caller holds no guard meanwhile, so nobody waits in a circle. */
 void table_wait(struct table *table, const struct table_hold *busy, uint64_t now_ns);
 
 /* Does the hold still own its guard? */
