@@ -27,9 +27,7 @@
 struct way {
     bool missing_forward;   /* came through a proxy that told no usable address */
     bool untrusted, exempt; /* decided already, without any charge */
-    bool is_short;          /* `brief` is set; else `charges` */
-    bool is_crowded;        /* more charges than there is room for */
-    struct charges charges;
+    bool is_short;          /* `brief` is set */
     struct short_way brief;
     struct matched matched;
     struct subject_finder finder;
@@ -106,7 +104,8 @@ static void add_limits(const struct limiter *limiter, struct subject_finder *fin
 }
 
 /* With more limits than the stack has room for.  The decision is begun only when nothing can fail any more. */
-APART enum drossel_result charge_many(const struct limiter *limiter, struct way *way, struct drossel_decision *decision)
+APART enum drossel_result charge_many(const struct limiter *limiter, struct way *way, struct limiter_told *told,
+                                      struct drossel_decision *decision)
 {
     struct policy_class_set classes;
     struct charges charges = { .cap = 0 };
@@ -126,7 +125,7 @@ APART enum drossel_result charge_many(const struct limiter *limiter, struct way 
         add_limits(limiter, &way->finder, matched, count, &classes, &charges);
         begin_decision(way, decision);
         charge_and_merge(limiter, &way->finder, &charges, hold, decision);
-        if (way->charges.told == NULL || limiter_tell(limiter, &way->finder, &charges, way->charges.told))
+        if (told == NULL || limiter_tell(limiter, &way->finder, &charges, told))
             result = DROSSEL_OK;
     }
     free(matched);
@@ -147,11 +146,10 @@ static void refuse_untrusted(struct drossel_decision *decision)
 }
 
 /* The longest wait of the limits that would refuse the request if there were no ban.  Charges nothing. */
-static uint64_t wait_without_ban(const struct limiter *limiter, const struct way *way)
+static uint64_t wait_without_ban(const struct limiter *limiter, const struct charges *charges, uint64_t now_ns)
 {
-    const struct charges *charges = &way->charges;
     struct store_batch batch = { .charge = charges->charge,
-                                 .now_ns = way->finder.request->now_ns,
+                                 .now_ns = now_ns,
                                  .count = charges->count < charges->cap ? charges->count : charges->cap };
     uint64_t longest_ns = 0;
     store_table_judge(limiter->table, &batch);
@@ -163,15 +161,14 @@ static uint64_t wait_without_ban(const struct limiter *limiter, const struct way
     return longest_ns;
 }
 
-APART void refuse_banned(const struct limiter *limiter, struct way *way, uint64_t until_ns,
-                         struct drossel_decision *decision)
+APART void refuse_banned(const struct limiter *limiter, struct subject_finder *finder, const struct charges *charges,
+                         uint64_t until_ns, struct drossel_decision *decision)
 {
-    struct subject_finder *finder = &way->finder;
     uint64_t wait_ns = until_ns - finder->request->now_ns;
     if (limiter->ban_extend_ns > wait_ns && finder->request->extra_cost != DROSSEL_ASK &&
         limiter_ban_client(limiter, finder, limiter->ban_extend_ns))
         wait_ns = limiter->ban_extend_ns;
-    uint64_t other_ns = wait_without_ban(limiter, way);
+    uint64_t other_ns = wait_without_ban(limiter, charges, finder->request->now_ns);
     decision->verdict = DROSSEL_REFUSE;
     decision->banned = decision->blocked = true;
     decision->limit_name = "ban";
@@ -212,39 +209,17 @@ INLINED void match(const struct limiter *limiter, const struct drossel_request *
         match_some(limiter, request, matched);
 }
 
-/* The charges of the limits that match. */
-APART void add_charges(const struct limiter *limiter, struct way *way)
-{
-    way->charges.count = 0;
-    way->charges.has_open = false;
-    for (uint32_t i = 0; i < way->matched.count && i < LIMITER_CHARGES; i++)
-        limiter_add_limit(limiter, &way->finder, way->matched.limit[i], &way->matched.classes, &way->charges);
-    way->is_crowded = way->matched.count > LIMITER_CHARGES || way->charges.count > way->charges.cap;
-}
-
 APART bool is_exempt(const struct policy *policy, const struct way *way)
 {
     struct policy_facts facts = facts_of(way->finder.request);
     return policy_exempt(policy, &way->finder.client, &facts) != POLICY_NOT_EXEMPT;
 }
 
-/* Fetches the lines of several keys, all at once.  What costs most of a cold key is not its line but finding its page, and a
- * processor looks for several pages at a time only if it is asked for them within some hundred instructions. */
-INLINED void fetch_keys(const struct limiter *limiter, const struct way *way)
-{
-    if (way->is_short)
-        for (uint32_t i = 0; i < way->brief.count; i++)
-            table_prefetch(limiter->table, way->brief.pass[i].key);
-    else
-        for (uint32_t i = 0; i < way->charges.count && i < way->charges.cap; i++)
-            table_prefetch(limiter->table, way->charges.charge[i].key);
-}
-
 /* From the facts to the limits. */
 INLINED void set_out(const struct limiter *limiter, const struct drossel_request *request, struct way *way)
 {
     const struct policy *policy = limiter->policy;
-    way->missing_forward = way->untrusted = way->exempt = way->is_crowded = false;
+    way->missing_forward = way->untrusted = way->exempt = way->is_short = false;
     const struct drossel_address *client = &request->address;
     if (client->family == DROSSEL_NONE)
         client = limiter->peer_is_client ? &request->peer : recover_client(policy, request, way);
@@ -252,52 +227,71 @@ INLINED void set_out(const struct limiter *limiter, const struct drossel_request
     match(limiter, request, &way->matched);
 }
 
-/* To the keys, whose lines are fetched. */
-INLINED void prepare(const struct limiter *limiter, struct way *way)
+/* To the keys of the short way, if it may be gone.  Their lines are fetched all at once: what costs most of a cold key is not its line but
+ * finding its page, and a processor looks for several pages at a time only if it is asked for them within some hundred instructions. */
+INLINED void take_short(const struct limiter *limiter, struct way *way)
 {
-    way->is_short = way->charges.told == NULL && limiter_short_begin(limiter, &way->finder, &way->matched, &way->brief);
+    way->is_short = limiter_short_begin(limiter, &way->finder, &way->matched, &way->brief);
     if (!way->is_short)
-        add_charges(limiter, way);
-    fetch_keys(limiter, way);
+        return;
+    for (uint32_t i = 0; i < way->brief.count; i++)
+        table_prefetch(limiter->table, way->brief.pass[i].key);
     /* Last, though it may make all of the above idle: by now the keys' lines are on their way from memory, and long lists
      * of networks are looked through meanwhile. */
     if (limiter->has_exemptions && !way->untrusted)
         way->exempt = is_exempt(limiter->policy, way);
 }
 
-/* From the charges to the decision, which is begun only when nothing can fail any more. */
-APART enum drossel_result finish_any(const struct limiter *limiter, struct way *way, uint64_t banned_until_ns,
-                                     struct table_hold *hold, struct drossel_decision *decision)
+/* And to the decision.  False, and nothing is changed, if it takes the general way. */
+INLINED bool end_short(const struct limiter *limiter, struct way *way, struct drossel_decision *decision)
 {
-    bool is_decided = way->exempt || way->untrusted;
-    if (!is_decided && banned_until_ns == 0 && way->is_crowded)
-        return charge_many(limiter, way, decision);
+    uint64_t now_ns = way->finder.request->now_ns;
+    if (!way->is_short || way->exempt || way->untrusted || table_bans_until(limiter->table) > now_ns)
+        return false;
+    begin_decision(way, decision);
+    return limiter_short_end(limiter, &way->brief, now_ns, decision);
+}
+
+/* The charges of the limits that match.  False if there are more than there is room for. */
+static bool add_charges(const struct limiter *limiter, struct way *way, struct charges *charges)
+{
+    const struct matched *matched = &way->matched;
+    for (uint32_t i = 0; i < matched->count && i < LIMITER_CHARGES; i++)
+        limiter_add_limit(limiter, &way->finder, matched->limit[i], &matched->classes, charges);
+    for (uint32_t i = 0; i < charges->count && i < charges->cap; i++)
+        table_prefetch(limiter->table, charges->charge[i].key);
+    return matched->count <= LIMITER_CHARGES && charges->count <= charges->cap;
+}
+
+/* The general way, from the limits to the decision, which is begun only when nothing can fail any more.  `memory` and `told` may be NULL. */
+APART enum drossel_result decide(const struct limiter *limiter, struct limiter_memory *memory, struct way *way,
+                                 struct limiter_told *told, struct drossel_decision *decision)
+{
+    struct store_charge charge[LIMITER_CHARGES];
+    uint32_t rate[LIMITER_CHARGES];
+    struct table_hold hold[LIMITER_CHARGES];
+    struct charges charges = { .charge = charge, .rate = rate, .cap = LIMITER_CHARGES };
+    struct subject_finder *finder = &way->finder;
+    bool has_room = add_charges(limiter, way, &charges);
+    if (limiter->has_exemptions && !way->untrusted && !way->is_short)
+        way->exempt = is_exempt(limiter->policy, way);
+    bool is_free = way->exempt || way->untrusted;
+    uint64_t banned_until_ns =
+        is_free ? 0 : limiter_banned_until(limiter, &finder->client_key, finder->request->now_ns);
+    if (told != NULL)
+        told->is_judged = !is_free;
+    if (!is_free && banned_until_ns == 0 && !has_room)
+        return charge_many(limiter, way, told, decision);
     begin_decision(way, decision);
     if (way->untrusted)
         refuse_untrusted(decision);
     else if (banned_until_ns > 0)
-        refuse_banned(limiter, way, banned_until_ns, decision);
+        refuse_banned(limiter, finder, &charges, banned_until_ns, decision);
     else if (!way->exempt)
-        charge_and_merge(limiter, &way->finder, &way->charges, hold, decision);
-    return DROSSEL_OK;
-}
-
-/* From the keys to the decision. */
-INLINED enum drossel_result finish(const struct limiter *limiter, struct way *way, struct table_hold *hold,
-                                   struct drossel_decision *decision)
-{
-    uint64_t now_ns = way->finder.request->now_ns, banned_until_ns = 0;
-    if (!way->exempt && !way->untrusted) {
-        banned_until_ns = limiter_banned_until(limiter, &way->finder.client_key, now_ns);
-        if (way->is_short && banned_until_ns == 0) {
-            begin_decision(way, decision);
-            if (limiter_short_end(limiter, &way->brief, now_ns, decision))
-                return DROSSEL_OK;
-        }
-        if (way->is_short)
-            add_charges(limiter, way);
-    }
-    return finish_any(limiter, way, banned_until_ns, hold, decision);
+        charge_and_merge(limiter, finder, &charges, hold, decision);
+    if (memory != NULL && decision->verdict >= DROSSEL_REFUSE && !way->untrusted)
+        limiter_remember(memory, limiter, finder, &way->matched, &charges, decision);
+    return told == NULL || limiter_tell(limiter, finder, &charges, told) ? DROSSEL_OK : DROSSEL_NO_MEMORY;
 }
 
 bool limiter_needs_body(const struct limiter *limiter, const struct drossel_request *request)
@@ -330,37 +324,20 @@ INLINED bool is_recalled(const struct limiter *limiter, struct limiter_memory *m
 APART enum drossel_result check_any(struct limiter *limiter, struct limiter_memory *memory,
                                     const struct drossel_request *request, struct drossel_decision *decision)
 {
-    struct store_charge charge[LIMITER_CHARGES];
-    uint32_t rate[LIMITER_CHARGES];
-    struct table_hold hold[LIMITER_CHARGES];
     struct way way;
-    way.charges = (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES };
     set_out(limiter, request, &way);
     if (is_recalled(limiter, memory, &way, decision))
         return DROSSEL_OK;
-    prepare(limiter, &way);
-    enum drossel_result result = finish(limiter, &way, hold, decision);
-    if (memory != NULL && result == DROSSEL_OK && decision->verdict >= DROSSEL_REFUSE && !way.untrusted)
-        limiter_remember(memory, limiter, &way.finder, &way.matched, &way.charges, decision);
-    return result;
+    take_short(limiter, &way);
+    return end_short(limiter, &way, decision) ? DROSSEL_OK : decide(limiter, memory, &way, NULL, decision);
 }
 
 enum drossel_result limiter_check_told(struct limiter *limiter, const struct drossel_request *request,
                                        struct drossel_decision *decision, struct limiter_told *told)
 {
-    struct store_charge charge[LIMITER_CHARGES];
-    uint32_t rate[LIMITER_CHARGES];
-    struct table_hold hold[LIMITER_CHARGES];
     struct way way;
-    way.charges = (struct charges){ .charge = charge, .rate = rate, .cap = LIMITER_CHARGES, .told = told };
     set_out(limiter, request, &way);
-    prepare(limiter, &way);
-    told->is_judged = !way.exempt && !way.untrusted;
-    told->count = UINT32_MAX;
-    enum drossel_result result = finish(limiter, &way, hold, decision);
-    if (result != DROSSEL_OK || told->count != UINT32_MAX) /* of more than there is room for here it was told already */
-        return result;
-    return limiter_tell(limiter, &way.finder, &way.charges, told) ? DROSSEL_OK : DROSSEL_NO_MEMORY;
+    return decide(limiter, NULL, &way, told, decision);
 }
 
 inline enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_request *request,
@@ -385,14 +362,6 @@ enum drossel_result limiter_check_remembering(struct limiter *limiter, struct li
  * side by side, and few enough that all they touch stays in the first cache. */
 #define AHEAD_ALONE 8
 #define AHEAD 4
-#define AHEAD_CHARGES 8
-
-/* A request of a batch whose turn is to come.  One of more charges than fit here is prepared anew when it is decided. */
-struct ahead {
-    struct way way;
-    struct store_charge charge[AHEAD_CHARGES];
-    uint32_t rate[AHEAD_CHARGES];
-};
 
 static size_t at_most(size_t count, size_t most)
 {
@@ -419,24 +388,19 @@ static enum drossel_result check_batch_alone(struct limiter *limiter, const stru
     return DROSSEL_OK;
 }
 
-static void look_ahead(struct limiter *limiter, const struct drossel_request *request, struct ahead *ahead)
-{
-    ahead->way.charges = (struct charges){ .charge = ahead->charge, .rate = ahead->rate, .cap = AHEAD_CHARGES };
-    set_out(limiter, request, &ahead->way);
-    prepare(limiter, &ahead->way);
-}
-
 static enum drossel_result check_batch_any(struct limiter *limiter, const struct drossel_request *requests,
                                            size_t count, struct drossel_decision *decisions)
 {
-    struct ahead ahead[AHEAD];
-    struct table_hold hold[AHEAD_CHARGES];
+    struct way ahead[AHEAD];
     for (size_t i = 0, next = 0; i < count; i++) {
-        for (; next < count && next < i + AHEAD; next++)
-            look_ahead(limiter, &requests[next], &ahead[next % AHEAD]);
-        struct way *way = &ahead[i % AHEAD].way;
-        enum drossel_result result = way->is_crowded ? check_any(limiter, NULL, &requests[i], &decisions[i])
-                                                     : finish(limiter, way, hold, &decisions[i]);
+        for (; next < count && next < i + AHEAD; next++) {
+            set_out(limiter, &requests[next], &ahead[next % AHEAD]);
+            take_short(limiter, &ahead[next % AHEAD]);
+        }
+        struct way *way = &ahead[i % AHEAD];
+        if (end_short(limiter, way, &decisions[i]))
+            continue;
+        enum drossel_result result = decide(limiter, NULL, way, NULL, &decisions[i]);
         if (result != DROSSEL_OK)
             return result;
     }

@@ -9,7 +9,7 @@
 
 #define LIMITER_CHARGES 64   /* of one request, for which there is room on the stack */
 
-/* What the short way needs of a limit, and of one rate, each side by side. */
+/* What the short way needs of a limit, and, in two lines of memory, of one rate. */
 struct limit_plan {
     uint32_t subject, first_rate, rate_count; /* as in struct policy_limit */
     uint32_t doors;
@@ -54,7 +54,6 @@ struct charges {
     uint32_t *rate;      /* for each: index into policy->rates */
     uint32_t count, cap; /* those beyond `cap` are only counted */
     bool has_open;       /* some count charges with an open outcome */
-    struct limiter_told *told; /* NULL: nobody wants to know what they came to */
 };
 
 /* Field by field: compilers clear so much at once with `rep stos`, which takes longer to begin than these to end.  Names and

@@ -6,12 +6,11 @@
  */
 #include "limiter_private.h"
 
-/* Of a thousand limits hardly any is in the nearest cache: a rate's three lines come side by side, while the key is hashed. */
+/* Of a thousand limits hardly any is in the nearest cache: a rate's lines come side by side, while the key is hashed. */
 static inline void fetch_rate(const struct rate_plan *rate)
 {
     __builtin_prefetch(rate);
     __builtin_prefetch(&rate->engine);
-    __builtin_prefetch(&rate->engine.quantum_ns);
 }
 
 /* Which rates of a limit count a request, and at which cost. */

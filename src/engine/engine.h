@@ -62,10 +62,9 @@ struct engine_spec {
     uint8_t reserved;            /* zero */
 };
 
-/* A compiled limit.  Immutable after engine_compile; may be shared by any number of threads.  What a sliding window needs lies side by
- * side. */
+/* A compiled limit.  Immutable after engine_compile; may be shared by any number of threads.  All that a sliding window with room needs lies in
+ * the first 64 bytes, down to the spec's period. */
 struct engine_limit {
-    struct engine_spec spec;
     uint64_t quantum_ns;         /* sliding: grid of the stamps' times */
     uint64_t quantum_inverse;    /* sliding: to divide by it with a multiplication, see stamps.h */
     uint64_t stamp_mask, age_mask;   /* sliding: so many ones */
@@ -76,12 +75,15 @@ struct engine_limit {
     uint8_t count_bits;          /* sliding: that rest */
     uint8_t quantum_shift;       /* sliding: see stamps.h */
     bool is_plain;               /* may engine_pass say yes? */
+    struct engine_spec spec;
     uint64_t capacity;           /* bucket: burst; leaky: burst + 1; else N */
     uint64_t unit_ns;            /* bucket, leaky: T/N, whole nanoseconds ... */
     uint64_t unit_rest;          /* ... and the rest, in 1/N ns */
     uint64_t depth_ns;           /* bucket, leaky: capacity * T/N, whole nanoseconds ... */
     uint64_t depth_rest;         /* ... and the rest */
 };
+
+_Static_assert(offsetof(struct engine_limit, spec) + offsetof(struct engine_spec, burst) == 64, "one line of memory");
 
 /* A key's state.  Zeroed: fresh.  Same layout as the shared slot, without tag and guard. */
 struct engine_state {
