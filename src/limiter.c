@@ -246,7 +246,7 @@ INLINED void take_short(const struct limiter *limiter, struct way *way)
 INLINED bool end_short(const struct limiter *limiter, struct way *way, struct drossel_decision *decision)
 {
     uint64_t now_ns = way->finder.request->now_ns;
-    if (!way->is_short || way->exempt || way->untrusted || table_bans_until(limiter->table) > now_ns)
+    if (unlikely(!way->is_short || way->exempt || way->untrusted || table_bans_until(limiter->table) > now_ns))
         return false;
     begin_decision(way, decision);
     return limiter_short_end(limiter, &way->brief, now_ns, decision);
@@ -316,7 +316,7 @@ INLINED bool is_recalled(const struct limiter *limiter, struct limiter_memory *m
                          struct drossel_decision *decision)
 {
     uint64_t now_ns = way->finder.request->now_ns;
-    return memory != NULL && limiter_memory_is_fresh(memory, now_ns) && !way->untrusted &&
+    return memory != NULL && unlikely(limiter_memory_is_fresh(memory, now_ns)) && !way->untrusted &&
            table_bans_until(limiter->table) <= now_ns &&
            limiter_recall(memory, limiter, &way->finder, &way->matched, decision);
 }

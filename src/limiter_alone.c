@@ -77,7 +77,7 @@ static inline bool pass(const struct limiter *limiter, const struct drossel_requ
     charge.limit = &rate->engine;
     charge.limit_id = rate->limit_id;
     charge.cost = rate->cost;
-    if (!store_table_pass(limiter->table, &charge, 1, request->now_ns))
+    if (unlikely(!store_table_pass(limiter->table, &charge, 1, request->now_ns)))
         return false;
     decision->remaining = decision->quota[0].remaining = charge.remaining;
     decision->used = charge.used;
@@ -90,7 +90,7 @@ __attribute__((flatten)) bool limiter_check_alone(const struct limiter *limiter,
                                                   struct drossel_decision *decision)
 {
     struct table_key key;
-    if (!find_key(limiter, request, &key))
+    if (unlikely(!find_key(limiter, request, &key)))
         return false;
     table_prefetch(limiter->table, key);
     return pass(limiter, request, key, decision);

@@ -127,8 +127,10 @@ static uint64_t later(uint64_t wait_ns, uint64_t by_ns)
     return wait_ns > by_ns ? wait_ns - by_ns : 0;
 }
 
-bool limiter_recall(struct limiter_memory *memory, const struct limiter *limiter, struct subject_finder *finder,
-                    const struct matched *matched, struct drossel_decision *decision)
+/* Not inlined: it would lie in the middle of the way of those who pass. */
+__attribute__((noinline)) bool limiter_recall(struct limiter_memory *memory, const struct limiter *limiter,
+                                              struct subject_finder *finder, const struct matched *matched,
+                                              struct drossel_decision *decision)
 {
     const struct remembered *entry = place_of(memory, finder);
     if (!is_of(entry, limiter, finder, matched))

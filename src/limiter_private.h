@@ -2,6 +2,7 @@
 #ifndef DROSSEL_LIMITER_PRIVATE_H
 #define DROSSEL_LIMITER_PRIVATE_H
 
+#include "hint.h"
 #include "limiter.h"
 #include "store/store.h"
 #include "subject.h"

@@ -37,7 +37,7 @@ static inline uint32_t add_limit(const struct limiter *limiter, struct subject_f
     const struct limit_plan *plan = &limiter->limits[index];
     const struct rate_plan *rate = &limiter->rates[plan->first_rate];
     uint64_t hash;
-    if (!plan->is_short)
+    if (unlikely(!plan->is_short))
         return UINT32_MAX;
     fetch_rate(rate);
     if ((finder->parts_hashed >> plan->part & 1) != 0)
@@ -45,14 +45,14 @@ static inline uint32_t add_limit(const struct limiter *limiter, struct subject_f
     else if (!subject_hash(finder, plan->subject, &hash))
         return have;
     struct counting counting = { plan->first_rate, plan->rate_count, rate->cost };
-    if (plan->varies)
+    if (unlikely(plan->varies))
         counting = vary(limiter, finder, matched, index);
-    if (counting.count > SHORT_RATES - have)
+    if (unlikely(counting.count > SHORT_RATES - have))
         return UINT32_MAX;
     rate = &limiter->rates[counting.first];
     for (uint32_t end = have + counting.count; have < end; have++, rate++) {
         struct store_pass *pass = &way->pass[have];
-        if (!rate->engine.is_plain)
+        if (unlikely(!rate->engine.is_plain))
             return UINT32_MAX;
         way->rate[have] = rate;
         pass->key = table_key_mix(hash, rate->seed);
@@ -67,11 +67,11 @@ bool limiter_short_begin(const struct limiter *limiter, struct subject_finder *f
                          struct short_way *way)
 {
     uint32_t have = 0, limits = matched->count;
-    if (limits > SHORT_RATES || finder->request->extra_cost != 0)
+    if (unlikely(limits > SHORT_RATES || finder->request->extra_cost != 0))
         return false;
     for (uint32_t i = 0; i < limits; i++) {
         have = add_limit(limiter, finder, matched, matched->limit[i], way, have);
-        if (have == UINT32_MAX)
+        if (unlikely(have == UINT32_MAX))
             return false;
     }
     way->count = have;
@@ -87,7 +87,7 @@ static inline void tell_room(const struct short_way *way, struct drossel_decisio
     for (uint32_t i = 0, count = way->count; i < count; i++) {
         const struct rate_plan *rate = way->rate[i];
         const struct store_pass *pass = &way->pass[i];
-        if (rate->dry_run)
+        if (unlikely(rate->dry_run))
             continue;
         struct drossel_quota *quota = &decision->quota[quotas++];
         quota->name = rate->name;
@@ -101,7 +101,7 @@ static inline void tell_room(const struct short_way *way, struct drossel_decisio
             fewest = i;
         }
     }
-    if (fewest == UINT32_MAX)
+    if (unlikely(fewest == UINT32_MAX))
         return;
     decision->quota_count = quotas;
     decision->limit = way->rate[fewest]->limit;
@@ -114,7 +114,7 @@ static inline void tell_room(const struct short_way *way, struct drossel_decisio
 bool limiter_short_end(const struct limiter *limiter, struct short_way *way, uint64_t now_ns,
                        struct drossel_decision *decision)
 {
-    if (!store_table_pass(limiter->table, way->pass, way->count, now_ns))
+    if (unlikely(!store_table_pass(limiter->table, way->pass, way->count, now_ns)))
         return false;
     tell_room(way, decision);
     for (uint32_t i = 0, count = way->count; i < count; i++)

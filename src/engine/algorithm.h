@@ -7,6 +7,7 @@
 #define DROSSEL_ENGINE_ALGORITHM_H
 
 #include "engine/engine.h"
+#include "hint.h"
 
 #define ENGINE_TALLY_MAX UINT32_C(0xffffff) /* 24 bits of a slot */
 

@@ -48,10 +48,10 @@ static inline uint64_t code_at(const struct engine_state *state, const struct en
  * Integers using Multiplication, 1994, theorem 4.2). */
 static inline uint64_t grid_of(const struct engine_limit *limit, uint64_t time_ns)
 {
-    if (limit->quantum_inverse == 0) /* of the quantum 1 */
+    if (unlikely(limit->quantum_inverse == 0)) /* of the quantum 1 */
         return time_ns;
     uint64_t last_ns = time_ns + limit->quantum_ns - 1;
-    if ((time_ns | last_ns) >> 63 != 0)
+    if (unlikely((time_ns | last_ns) >> 63 != 0))
         return time_ns / limit->quantum_ns + (time_ns % limit->quantum_ns != 0);
     return (uint64_t)((stamps_wide)last_ns * limit->quantum_inverse >> 64) >> limit->quantum_shift;
 }
@@ -72,7 +72,7 @@ static inline uint64_t place_on_grid(const struct engine_limit *limit, uint64_t 
 static inline uint64_t expiry_of(const struct engine_limit *limit, uint64_t place)
 {
     uint64_t time_ns;
-    if (__builtin_mul_overflow(place, limit->quantum_ns, &time_ns)) /* rounded up beyond the end of the clock */
+    if (unlikely(__builtin_mul_overflow(place, limit->quantum_ns, &time_ns))) /* rounded up beyond the end of the clock */
         return UINT64_MAX;
     return engine_add(time_ns, limit->spec.period_ns);
 }

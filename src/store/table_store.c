@@ -9,6 +9,8 @@
  */
 #include "store/store.h"
 
+#include "hint.h"
+
 enum outcome { ADMITTED, REFUSED, HELD, AGAIN };
 
 /* The way of a charge is compiled twice: for any number of keys, and for the one key that most requests have, where all its
@@ -374,10 +376,10 @@ INLINED bool take_and_pass(struct table *table, struct store_pass *pass, uint64_
     struct engine_verdict verdict;
     hold->slot = table_find(table, pass->key);
     /* Of a blocked key the guard is not touched: others who ask for it in vain do not wait for its line. */
-    if (hold->slot == TABLE_NO_SLOT || table_block_end(table, hold->slot, pass->key) > now_ns ||
-        table_take_found(table, pass->key, pass->limit_id, now_ns, ticket, hold) != TABLE_TAKEN)
+    if (unlikely(hold->slot == TABLE_NO_SLOT || table_block_end(table, hold->slot, pass->key) > now_ns ||
+                 table_take_found(table, pass->key, pass->limit_id, now_ns, ticket, hold) != TABLE_TAKEN))
         return false;
-    if (!engine_pass(&hold->state, pass->limit, pass->cost, now_ns, &verdict)) {
+    if (unlikely(!engine_pass(&hold->state, pass->limit, pass->cost, now_ns, &verdict))) {
         table_drop(table, hold);
         return false;
     }
@@ -407,13 +409,13 @@ inline bool store_table_pass(struct table *table, struct store_pass *pass, uint3
     bool fits = taken == count;
     for (uint32_t i = 0; count > 1 && fits && i < count; i++)
         fits = table_holds(table, &hold[i]);
-    if (!fits) {
+    if (unlikely(!fits)) {
         while (taken-- > 0)
             table_drop(table, &hold[taken]);
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (table_put(table, &hold[i], pass[i].key, pass[i].limit_id))
+        if (likely(table_put(table, &hold[i], pass[i].key, pass[i].limit_id)))
             continue;
         if (count == 1)
             return false;

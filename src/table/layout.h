@@ -7,6 +7,7 @@
 #ifndef DROSSEL_TABLE_LAYOUT_H
 #define DROSSEL_TABLE_LAYOUT_H
 
+#include "hint.h"
 #include "table/stats.h"
 #include "table/table.h"
 

@@ -33,7 +33,8 @@ _Thread_local struct thread_own thread_own __attribute__((tls_model("initial-exe
 inline uint32_t table_ticket(void)
 {
     uint32_t generation = atomic_load_explicit(&owner_generation, memory_order_relaxed);
-    uint32_t ticket = thread_own.seeded_in == generation ? thread_own.last_ticket : owner_first_ticket(generation);
+    uint32_t ticket =
+        likely(thread_own.seeded_in == generation) ? thread_own.last_ticket : owner_first_ticket(generation);
     ticket += UINT32_C(0x9e3779b1) << OWNER_NUMBER_BITS; /* the number below stays, and is never 0 */
     thread_own.last_ticket = ticket;
     return ticket;
@@ -91,7 +92,7 @@ inline uint64_t table_find(const struct table *table, struct table_key key)
     uint64_t home = table_home(table, key);
     for (uint64_t slot = home; slot < home + TABLE_NEIGHBOURS; slot++) {
         uint64_t found = atomic_load_explicit(&table->slots[slot].key, memory_order_relaxed);
-        if ((found & TABLE_TAG_MASK) == key.tag)
+        if (likely((found & TABLE_TAG_MASK) == key.tag))
             return slot;
     }
     return TABLE_NO_SLOT;
@@ -151,7 +152,7 @@ static inline void copy_state(struct table *table, const struct slot *slot, uint
 {
     slot_read(slot, state);
     uint16_t written_by = (uint16_t)atomic_load_explicit(&slot->key, memory_order_relaxed);
-    if (written_by == limit && state->time_ns <= now_ns && state->block_end_ns <= now_ns)
+    if (likely(written_by == limit && state->time_ns <= now_ns && state->block_end_ns <= now_ns))
         return; /* nothing to convert or settle: almost always */
     adapt_state(table, written_by, limit, now_ns, state);
 }
@@ -196,14 +197,14 @@ inline enum table_taking table_take_found(struct table *table, struct table_key 
                                           uint32_t ticket, struct table_hold *hold)
 {
     for (;;) {
-        if (hold->slot == TABLE_NO_SLOT)
+        if (unlikely(hold->slot == TABLE_NO_SLOT))
             return TABLE_ABSENT;
         struct slot *slot = &table->slots[hold->slot];
         hold->ticket = ticket;
         hold->fresh = false;
-        if (!guard_take(slot, ticket))
+        if (unlikely(!guard_take(slot, ticket)))
             return TABLE_BUSY;
-        if (is_of(slot, key)) {
+        if (likely(is_of(slot, key))) {
             copy_state(table, slot, limit, now_ns, &hold->state);
             return TABLE_TAKEN;
         }
@@ -448,12 +449,12 @@ bool table_holds(const struct table *table, const struct table_hold *hold)
 inline bool table_put(struct table *table, const struct table_hold *hold, struct table_key key, uint16_t limit)
 {
     struct slot *slot = &table->slots[hold->slot];
-    if (atomic_load_explicit(&slot->guard, memory_order_acquire) != hold->ticket)
+    if (unlikely(atomic_load_explicit(&slot->guard, memory_order_acquire) != hold->ticket))
         return false;
-    if (atomic_load_explicit(&slot->key, memory_order_relaxed) != (key.tag | limit))
+    if (unlikely(atomic_load_explicit(&slot->key, memory_order_relaxed) != (key.tag | limit)))
         atomic_store_explicit(&slot->key, key.tag | limit, memory_order_relaxed);
     slot_write(slot, &hold->state);
-    if (atomic_load_explicit(&slot->guard, memory_order_relaxed) != hold->ticket)
+    if (unlikely(atomic_load_explicit(&slot->guard, memory_order_relaxed) != hold->ticket))
         return false;
     atomic_store_explicit(&slot->guard, 0, memory_order_release);
     return true;

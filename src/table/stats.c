@@ -64,7 +64,7 @@ bool table_has_stats(const struct table *table)
 
 inline void table_stats_count(struct table *table, uint32_t limit, enum table_verdict tally, bool is_dry_run)
 {
-    if (limit >= counted(table))
+    if (unlikely(limit >= counted(table)))
         return;
     struct limit_stats *stats = &table->stats->limits[thread_own.shard][limit];
     _Atomic uint64_t *count = is_dry_run ? stats->dry_run : stats->count;
