@@ -1,9 +1,14 @@
 """nginx with our module, without it, and with its own limit_req: requests a second.
 
-One nginx for each variant, alike but for the lines that are measured, with one worker on processor 0; the load comes from
-one thread on processor 1.  Each round starts all of them anew and asks them in turn: where its memory happens to lie makes one nginx
-faster than another by several hundredths, for as long as it runs.  Nothing is written to the access log.  Refusals are
-logged as either module does by default: ours some lines a second, limit_req one for each; once more with that turned off.
+Two nginx, alike but for the lines that are measured, with one worker each, both on processor 0, are asked at the same time by
+two programs on processor 1.  What is compared is how many requests each answers in a second of its own processor time, which is
+what it answers in a second when it has the processor for itself.  So both sides meet the same neighbours: asked one after the
+other, the same nginx differs by a fifth from one second to the next on a machine that is shared; side by side, two of the same
+differ by two hundredths.
+
+Each round starts both anew, because where its memory happens to lie makes one faster than another for as long as it runs.
+Nothing is written to the access log.  Refusals are logged as either module does by default: ours some lines a second, limit_req
+one for each; once more with that turned off.
 """
 import collections
 import os
@@ -157,22 +162,28 @@ class Server:
     def spent_ns(self):
         return int(pathlib.Path(f"/proc/{self.worker}/schedstat").read_text().split()[0])
 
-    def ask(self, seconds):
-        """Requests a second, and processor time of nginx for a request in us."""
-        spent = self.spent_ns()
+    def begin(self, seconds):
+        """Starts to ask for so long."""
+        self.spent = self.spent_ns()
         command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", f"http://127.0.0.1:{self.port}/file.txt"]
         if self.variant.script:
             command += ["-s", self.script]
         if shutil.which("taskset") and (os.cpu_count() or 1) > 1:
             command = ["taskset", "-c", "1"] + command
-        text = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True).stdout
-        spent = self.spent_ns() - spent
+        self.load = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def end(self):
+        """Requests answered in a second of nginx's processor time."""
+        text, complaint = self.load.communicate(timeout=60)
+        spent = self.spent_ns() - self.spent
+        if self.load.returncode != 0:
+            raise RuntimeError(f"wrk: {complaint.strip()}")
         done = int(re.search(r"(\d+) requests in", text)[1])
         refused = int((re.search(r"Non-2xx or 3xx responses: (\d+)", text) or [0, 0])[1])
         # The one request of the limit's own allowance may pass.
         if refused != done if self.variant.refuses and done - refused > 1 else (not self.variant.refuses and refused):
             raise RuntimeError(f"nginx ({self.name}) refused {refused} of {done}: not what is to be measured")
-        return float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1]), spent / done / 1000
+        return done * 1e9 / spent
 
     def stop(self):
         self.process.terminate()
@@ -196,40 +207,47 @@ def missing(build):
     return None
 
 
-def ask_all(build, folder, variants, application=None):
-    """Starts one nginx for each variant, asks them one after the other, and stops them."""
+def ask_both(build, folder, variants, names, application=None):
+    """Starts both variants in either order, asks them at the same time, and stops them."""
     servers = {}
     try:
-        for name in random.sample(list(variants), len(variants)):
-            servers[name] = Server(build, folder, name, variants[name], application)
-        return {name: server.ask(ROUND_SECONDS) for name, server in servers.items()}
+        for place in random.sample((0, 1), 2):
+            servers[place] = Server(build, f"{folder}/{place}", names[place], variants[names[place]], application)
+        for server in servers.values():
+            server.begin(ROUND_SECONDS)
+        return tuple(servers[place].end() for place in (0, 1))
     finally:
         for server in servers.values():
             server.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
 
+ROWS = {
+    "refuse": ("refuse", "bare 429"),
+    "refuse-block": ("refuse by a block", "bare 429"),
+    "refuse-limit_req": ("refuse", "limit_req refuses"),
+    "refuse-silent": ("refuse", "limit_req refuses silently"),
+    "pass": ("pass", "file"),
+    "pass-one": ("pass one", "file"),
+    "pass-limit_req": ("pass", "limit_req passes"),
+    "pass-one-limit_req": ("pass one", "limit_req passes"),
+}
+
+
 def measure(build, folder, rounds):
-    """Yields (row, ours, other), both (requests a second, us)."""
-    for turn in range(rounds):
-        got = ask_all(build, f"{folder}/nginx-{turn}", VARIANTS)
-        yield "refuse", got["refuse"], got["bare 429"]
-        yield "refuse-block", got["refuse by a block"], got["bare 429"]
-        yield "refuse-limit_req", got["refuse"], got["limit_req refuses"]
-        yield "refuse-silent", got["refuse"], got["limit_req refuses silently"]
-        yield "pass", got["pass"], got["file"]
-        yield "pass-limit_req", got["pass"], got["limit_req passes"]
-        yield "pass-one", got["pass one"], got["file"]
-        yield "pass-one-limit_req", got["pass one"], got["limit_req passes"]
+    """Yields (row, ours, other), in requests a second."""
+    for _ in range(rounds):
+        for row, names in ROWS.items():
+            yield row, *ask_both(build, f"{folder}/nginx", VARIANTS, names)
 
 
 def measure_logins(build, folder, rounds):
     """The same for logins, whose application is one more nginx, beside the load on processor 1."""
     application = Server(build, folder, "application", Variant(location="return 200 welcome;"), processor=1)
     try:
-        for turn in range(rounds):
-            got = ask_all(build, f"{folder}/logins-{turn}", LOGINS, application.port)
+        for _ in range(rounds):
             for kind in LOGIN_BODIES:
-                yield f"login-{kind}", got[f"login by {kind}"], got[f"bare login by {kind}"]
+                names = f"login by {kind}", f"bare login by {kind}"
+                yield f"login-{kind}", *ask_both(build, f"{folder}/logins", LOGINS, names, application.port)
     finally:
         application.stop()
