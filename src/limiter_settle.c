@@ -121,38 +121,6 @@ static bool forget(struct table *table, struct table_key key, uint64_t now_ns)
     return entry.slot != TABLE_NO_SLOT && table_forget(table, &entry, now_ns);
 }
 
-/* What is to become of one key's charge. */
-struct settlement {
-    struct table_key key;
-    uint16_t limit;
-    bool clears; /* the key starts afresh; it keeps its slot and its name, because who logs in once will do so again */
-    uint64_t cost, mark;
-};
-
-/* Not inlined: called twice for each charge, and what is called first for a request has to come from memory. */
-static __attribute__((noinline)) void settle_key(struct table *table, const struct settlement *of, uint64_t now_ns)
-{
-    const struct engine_limit *limit = table_engine_at(table, of->limit);
-    struct table_hold hold;
-    while (limit != NULL) {
-        switch (table_take(table, of->key, of->limit, now_ns, table_ticket(), &hold)) {
-        case TABLE_ABSENT:
-            return;
-        case TABLE_BUSY:
-            table_wait(table, &hold, now_ns);
-            break;
-        case TABLE_TAKEN:
-            if (of->clears)
-                hold.state = (struct engine_state){ 0 };
-            else
-                (void)engine_refund(&hold.state, limit, of->cost, of->mark, now_ns);
-            if (table_put(table, &hold, of->key, of->limit))
-                return;
-            break;
-        }
-    }
-}
-
 /* The lines of a ticket's keys come from memory side by side. */
 static void fetch_keys(const struct table *table, const struct drossel_ticket *ticket)
 {
@@ -170,19 +138,19 @@ void limiter_settle(struct table *table, const struct drossel_ticket *ticket, en
     if (ticket->is_listed && !forget(table, own, now_ns))
         return;
     for (uint32_t i = 0; i < ticket->count; i++) {
-        struct settlement of = { .key = { ticket->charge[i].home, ticket->charge[i].tag },
-                                 .limit = ticket->charge[i].limit,
-                                 .clears = outcome == DROSSEL_SUCCESS && ticket->charge[i].resets,
-                                 .cost = ticket->charge[i].cost,
-                                 .mark = ticket->charge[i].mark };
+        struct store_settlement of = { .key = { ticket->charge[i].home, ticket->charge[i].tag },
+                                       .limit_id = ticket->charge[i].limit,
+                                       .clears = outcome == DROSSEL_SUCCESS && ticket->charge[i].resets,
+                                       .cost = ticket->charge[i].cost,
+                                       .mark = ticket->charge[i].mark };
         if (outcome != DROSSEL_FAILURE)
-            settle_key(table, &of, now_ns);
+            (void)store_table_settle(table, &of, now_ns);
         /* After the charge itself: a request that is asked again in between is held once more, not let through. */
         of.key = limiter_open_key(of.key);
-        of.limit = TABLE_LIMIT_OPEN;
+        of.limit_id = TABLE_LIMIT_OPEN;
         of.clears = false;
         of.mark = ticket->charge[i].open_mark;
-        settle_key(table, &of, now_ns);
+        (void)store_table_settle(table, &of, now_ns);
     }
 }
 

@@ -39,7 +39,7 @@ struct store_batch {
     uint16_t naming;             /* by which rules: a name made by other ones is made anew */
 };
 
-/* Charges all or nothing.  Returns whether all charges that are not advisory were admitted.  Each charge's verdict is set.
+/* Charges all or nothing; the keys are different ones.  Returns whether all charges that are not advisory were admitted.  Each charge's verdict is set.
  * Refused: blocks start, refusals are counted where the limit wants it, nothing else is written; those that would have
  * admitted tell what is left without this request.  Refused by a running block: not even that is written, but by `extend`.
  * Not decided (batch->is_held): returns false, and nothing at all is written. */
@@ -62,7 +62,15 @@ bool store_table_pass(struct table *table, struct store_pass *pass, uint32_t cou
 /* Judges all charges without guards and writes nothing: what a charge would come to now. */
 void store_table_judge(struct table *table, struct store_batch *batch);
 
-/* Gives a charge back to where it came from (engine_refund).  Returns how much. */
-uint64_t store_table_refund(struct table *table, const struct store_charge *charge, uint64_t mark, uint64_t now_ns);
+/* What is to become of one key's charge. */
+struct store_settlement {
+    struct table_key key;
+    uint16_t limit_id;
+    bool clears;                 /* the key starts afresh; it keeps its slot and its name, because who logs in once will do so again */
+    uint64_t cost, mark;         /* else so much is given back to where it went (engine_refund) */
+};
+
+/* Returns how much was given back; 0 where the key has no slot, and where it was cleared. */
+uint64_t store_table_settle(struct table *table, const struct store_settlement *of, uint64_t now_ns);
 
 #endif

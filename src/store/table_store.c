@@ -431,22 +431,29 @@ void store_table_judge(struct table *table, struct store_batch *batch)
         judge_unguarded(table, batch, i, &state);
 }
 
-uint64_t store_table_refund(struct table *table, const struct store_charge *charge, uint64_t mark, uint64_t now_ns)
+/* Not inlined: called twice for each charge, and what is called first for a request has to come from memory. */
+__attribute__((noinline)) uint64_t store_table_settle(struct table *table, const struct store_settlement *of,
+                                                      uint64_t now_ns)
 {
+    const struct engine_limit *limit = table_engine_at(table, of->limit_id);
     struct table_hold hold;
-    for (;;) {
-        switch (table_take(table, charge->key, charge->limit_id, now_ns, table_ticket(), &hold)) {
+    uint64_t back = 0;
+    while (limit != NULL) {
+        switch (table_take(table, of->key, of->limit_id, now_ns, table_ticket(), &hold)) {
         case TABLE_ABSENT:
             return 0;
         case TABLE_BUSY:
             table_wait(table, &hold, now_ns);
             break;
-        case TABLE_TAKEN: {
-            uint64_t back = engine_refund(&hold.state, charge->limit, charge->cost, mark, now_ns);
-            if (table_put(table, &hold, charge->key, charge->limit_id))
+        case TABLE_TAKEN:
+            if (of->clears)
+                hold.state = (struct engine_state){ 0 };
+            else
+                back = engine_refund(&hold.state, limit, of->cost, of->mark, now_ns);
+            if (table_put(table, &hold, of->key, of->limit_id))
                 return back;
             break;
         }
-        }
     }
+    return 0;
 }

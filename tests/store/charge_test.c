@@ -205,12 +205,12 @@ static void a_refund_goes_back_to_its_window_and_never_twice_too_much(void **sta
     uint16_t login = register_limit(table, "login", spec);
     struct store_charge charge = charge_for(table, 1, login, false);
     assert_true(charge_all(table, &charge, 1, NOW));
-    uint64_t mark = charge.verdict.mark;
-    assert_int_equal(store_table_refund(table, &charge, mark, NOW + SECOND), 1);
+    struct store_settlement of = { .key = charge.key, .limit_id = login, .cost = 1, .mark = charge.verdict.mark };
+    assert_int_equal(store_table_settle(table, &of, NOW + SECOND), 1);
     assert_int_equal(used(table, 1, login), 0);
-    assert_int_equal(store_table_refund(table, &charge, mark, NOW + SECOND), 0);
-    charge.key = key_of(99);
-    assert_int_equal(store_table_refund(table, &charge, mark, NOW + SECOND), 0);
+    assert_int_equal(store_table_settle(table, &of, NOW + SECOND), 0);
+    of.key = key_of(99);
+    assert_int_equal(store_table_settle(table, &of, NOW + SECOND), 0);
     table_close(table);
 }
 
