@@ -75,7 +75,7 @@ _Static_assert(MEMORY_ENTRIES == 256, "the place is 8 bits of the product");
 
 static bool is_text(struct drossel_text text, const char *known, size_t size)
 {
-    return text.size == size && memcmp(text.data, known, size) == 0;
+    return text.size == size && (size == 0 || memcmp(text.data, known, size) == 0);
 }
 
 static bool is_of(const struct remembered *entry, const struct limiter *limiter, const struct subject_finder *finder,
@@ -204,6 +204,13 @@ static void keep_said(const struct limiter *limiter, const struct charges *charg
     }
 }
 
+static uint8_t keep_text(struct drossel_text text, char *out)
+{
+    if (text.size > 0)
+        memcpy(out, text.data, text.size);
+    return (uint8_t)text.size;
+}
+
 void limiter_remember(struct limiter_memory *memory, const struct limiter *limiter, const struct subject_finder *finder,
                       const struct matched *matched, const struct charges *charges,
                       const struct drossel_decision *decision)
@@ -216,10 +223,8 @@ void limiter_remember(struct limiter_memory *memory, const struct limiter *limit
     entry->from_ns = memory->newest_ns = request->now_ns;
     entry->until_ns = request->now_ns + holds_for(charges);
     entry->client = finder->client;
-    entry->path_size = (uint8_t)request->path.size;
-    memcpy(entry->path, request->path.data, request->path.size);
-    entry->method_size = (uint8_t)request->method.size;
-    memcpy(entry->method, request->method.data, request->method.size);
+    entry->path_size = keep_text(request->path, entry->path);
+    entry->method_size = keep_text(request->method, entry->method);
     entry->limit_count = matched->count;
     memcpy(entry->limit, matched->limit, matched->count * sizeof entry->limit[0]);
     keep_said(limiter, charges, entry);

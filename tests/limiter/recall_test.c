@@ -174,6 +174,19 @@ static void nothing_is_remembered_of_other_requests(void **state)
     close_inner(&after);
 }
 
+static void a_request_without_method_and_path_is_remembered_too(void **state)
+{
+    (void)state;
+    struct inner inner = open_inner(one_limit);
+    struct limiter_memory *memory = limiter_memory_open();
+    struct drossel_request request = { .now_ns = NOW, .address = address_of("192.0.2.1") };
+    exhaust_and_reset(&inner, memory, &request);
+    assert_int_equal(ask(&inner, memory, &request).verdict, DROSSEL_REFUSE);
+    assert_int_equal(ask(&inner, NULL, &request).verdict, DROSSEL_ALLOW);
+    limiter_memory_close(memory);
+    close_inner(&inner);
+}
+
 static void who_shares_a_place_in_memory_is_not_taken_for_another(void **state)
 {
     (void)state;
@@ -237,6 +250,7 @@ int main(void)
         cmocka_unit_test(others_change_only_what_is_told_beside_the_verdict),
         cmocka_unit_test(what_was_done_by_hand_comes_through_within_ten_milliseconds),
         cmocka_unit_test(nothing_is_remembered_of_other_requests),
+        cmocka_unit_test(a_request_without_method_and_path_is_remembered_too),
         cmocka_unit_test(who_shares_a_place_in_memory_is_not_taken_for_another),
         cmocka_unit_test(a_refusal_is_said_again_until_its_wait_is_over_and_no_longer),
         cmocka_unit_test(each_refusal_is_counted_and_its_offender_named),
