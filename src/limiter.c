@@ -272,6 +272,7 @@ APART enum drossel_result decide(const struct limiter *limiter, struct limiter_m
     struct table_hold hold[LIMITER_CHARGES];
     struct charges charges = { .charge = charge, .rate = rate, .cap = LIMITER_CHARGES };
     struct subject_finder *finder = &way->finder;
+    uint64_t forgotten = memory == NULL ? 0 : table_forgotten(limiter->table);
     bool has_room = add_charges(limiter, way, &charges);
     if (limiter->has_exemptions && !way->untrusted && !way->is_short)
         way->exempt = is_exempt(limiter->policy, way);
@@ -290,7 +291,7 @@ APART enum drossel_result decide(const struct limiter *limiter, struct limiter_m
     else if (!way->exempt)
         charge_and_merge(limiter, finder, &charges, hold, decision);
     if (memory != NULL && decision->verdict >= DROSSEL_REFUSE && !way->untrusted)
-        limiter_remember(memory, limiter, finder, &way->matched, &charges, decision);
+        limiter_remember(memory, forgotten, limiter, finder, &way->matched, &charges, decision);
     return told == NULL || limiter_tell(limiter, finder, &charges, told) ? DROSSEL_OK : DROSSEL_NO_MEMORY;
 }
 

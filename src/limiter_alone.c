@@ -11,7 +11,7 @@
 const struct rate_plan *limiter_alone_plan(const struct limiter *limiter)
 {
     const struct policy *policy = limiter->policy;
-    if (policy->limit_count != 1 || policy->rate_count != 1 || limiter->has_classes || limiter->has_exemptions)
+    if (policy->limit_count != 1 || policy->rate_count != 1 || limiter->everything == NULL || limiter->has_exemptions)
         return NULL;
     const struct limit_plan *limit = &limiter->limits[0];
     const struct rate_plan *rate = &limiter->rates[0];
@@ -50,8 +50,7 @@ static inline bool find_key(const struct limiter *limiter, const struct drossel_
 {
     const struct rate_plan *rate = limiter->alone;
     const struct drossel_address *client = client_of(limiter, request);
-    if (client == NULL || (limiter->limits[0].doors >> request->door & 1) == 0 || request->extra_cost != 0 ||
-        table_bans_until(limiter->table) > request->now_ns)
+    if (client == NULL || request->extra_cost != 0 || table_bans_until(limiter->table) > request->now_ns)
         return false;
     uint64_t hash;
     const uint8_t *secret = table_secret(limiter->table);

@@ -2,8 +2,9 @@
  * What a door remembers of its refusals, so that a flood of them costs it little.
  *
  * A refusal that wrote nothing is the same again until its wait is over, if the same client asks for the same: nobody else's request
- * shortens its wait.  What may be otherwise in between (a key reset by hand, another limit that has run full and has a longer wait, what
- * is left of others) comes through after LIMITER_MEMORY_NS.  Each refusal is counted as if it had been judged.
+ * shortens its wait, and when a key is reset by hand, nothing from before counts (table_forgotten).  What may be otherwise in between (another limit
+ * that has run full and has a longer wait, what is left of others) comes through after LIMITER_MEMORY_NS.  Each refusal is counted as if it had
+ * been judged.
  *
  * Only limits whose keys are made of address, path and site are remembered, and no failures, whose charges may be given back.
  */
@@ -26,6 +27,7 @@ struct said {
 
 struct remembered {
     uint64_t from_ns, until_ns; /* until 0: nothing */
+    uint64_t forgotten;         /* table_forgotten before it was judged */
     const struct limiter *by;
     struct drossel_address client; /* as it is, not as it is counted: exemptions and overrides look at all of it */
     uint8_t method_size, path_size;
@@ -84,6 +86,7 @@ static bool is_of(const struct remembered *entry, const struct limiter *limiter,
     const struct drossel_request *request = finder->request;
     uint64_t now_ns = request->now_ns;
     return now_ns >= entry->from_ns && now_ns < entry->until_ns && entry->by == limiter &&
+           entry->forgotten == table_forgotten(limiter->table) &&
            memcmp(&entry->client, &finder->client, sizeof entry->client) == 0 &&
            is_text(request->path, entry->path, entry->path_size) &&
            is_text(request->method, entry->method, entry->method_size) && matched->count == entry->limit_count &&
@@ -211,8 +214,8 @@ static uint8_t keep_text(struct drossel_text text, char *out)
     return (uint8_t)text.size;
 }
 
-void limiter_remember(struct limiter_memory *memory, const struct limiter *limiter, const struct subject_finder *finder,
-                      const struct matched *matched, const struct charges *charges,
+void limiter_remember(struct limiter_memory *memory, uint64_t forgotten, const struct limiter *limiter,
+                      const struct subject_finder *finder, const struct matched *matched, const struct charges *charges,
                       const struct drossel_decision *decision)
 {
     if (!is_repeatable(limiter, finder, matched, charges, decision))
@@ -220,6 +223,7 @@ void limiter_remember(struct limiter_memory *memory, const struct limiter *limit
     struct remembered *entry = place_of(memory, finder);
     const struct drossel_request *request = finder->request;
     entry->by = limiter;
+    entry->forgotten = forgotten;
     entry->from_ns = memory->newest_ns = request->now_ns;
     entry->until_ns = request->now_ns + holds_for(charges);
     entry->client = finder->client;

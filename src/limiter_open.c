@@ -70,8 +70,7 @@ static struct limit_plan plan_limit(const struct policy *policy, const struct po
     bool has_accounts = policy->needs_body && subject_has_account(policy, limit->subject);
     return (struct limit_plan){ .subject = limit->subject,
                                 .first_rate = limit->first_rate,
-                                .rate_count = limit->rate_count,
-                                .doors = limit->doors,
+                                .rate_count = (uint8_t)limit->rate_count,
                                 .is_short = !limit->failures && !has_accounts && limit->distinct == POLICY_NOT_DISTINCT,
                                 .is_repeatable = is_repeatable(policy, limit),
                                 .varies = limit->overrides != NULL || limit->class_cost_count > 0,

@@ -12,13 +12,14 @@
 
 /* What the short way needs of a limit, and, in two lines of memory, of one rate. */
 struct limit_plan {
-    uint32_t subject, first_rate, rate_count; /* as in struct policy_limit */
-    uint32_t doors;
-    bool is_short;    /* a request is charged for one key of it, and for good */
-    bool varies;      /* by override, or in its cost */
-    bool is_repeatable; /* what it says depends on address, path and classes alone, and no charge is ever given back */
-    uint8_t part;     /* enum policy_part_kind, if its key is one part and no header; else LIMIT_NO_PART */
+    uint32_t subject, first_rate; /* as in struct policy_limit */
+    uint8_t rate_count;     /* at most 8 */
+    uint8_t part;           /* enum policy_part_kind, if its key is one part and no header; else LIMIT_NO_PART */
+    bool is_short : 1;      /* a request is charged for one key of it, and for good */
+    bool varies : 1;        /* by override, or in its cost */
+    bool is_repeatable : 1; /* what it says depends on address, path and classes alone, and no charge is ever given back */
 };
+_Static_assert(sizeof(struct limit_plan) == 12, "a thousand are 12 kB");
 #define LIMIT_NO_PART 31
 struct rate_plan {
     const char *name, *limit_name;
@@ -119,8 +120,8 @@ bool limiter_memory_is_fresh(const struct limiter_memory *memory, uint64_t now_n
 /* Decides a request as the same one was decided.  False, and nothing is changed, if there was none. */
 bool limiter_recall(struct limiter_memory *memory, const struct limiter *limiter, struct subject_finder *finder,
                     const struct matched *matched, struct drossel_decision *decision);
-/* Remembers a decision, if the next one will be the same. */
-void limiter_remember(struct limiter_memory *memory, const struct limiter *limiter, const struct subject_finder *finder,
+/* Remembers a decision, if the next one will be the same.  `forgotten` is table_forgotten as it was before. */
+void limiter_remember(struct limiter_memory *memory, uint64_t forgotten, const struct limiter *limiter, const struct subject_finder *finder,
                       const struct matched *matched, const struct charges *charges,
                       const struct drossel_decision *decision);
 

@@ -59,6 +59,7 @@ static inline uint32_t add_limit(const struct limiter *limiter, struct subject_f
         pass->limit = &rate->engine;
         pass->cost = counting.cost;
         pass->limit_id = rate->limit_id;
+        table_stats_fetch(limiter->table, pass->limit_id);
     }
     return have;
 }

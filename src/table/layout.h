@@ -90,6 +90,7 @@ struct table_header {
     _Atomic int64_t last_wall_ns;    /* wall clock at that time: how long a reboot took */
     char boot_id[TABLE_BOOT_ID_BYTES];
     _Atomic uint64_t bans_until_ns;
+    _Atomic uint64_t forgotten;      /* how many times a key was forgotten by hand */
     _Atomic uint32_t limits_reserved;
     _Atomic uint32_t limits_counted; /* limits below it have counters, whose memory is reserved; 0: no statistics */
     /* Counters have a line of their own: they are written on insertion only. */

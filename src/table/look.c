@@ -94,6 +94,8 @@ bool table_forget(struct table *table, const struct table_entry *entry, uint64_t
     if (same)
         atomic_store_explicit(&slot->key, 0, memory_order_relaxed);
     table_drop(table, &hold);
+    /* After it, and released: who sees the new count sees the free slot. */
+    atomic_fetch_add_explicit(&table_header(table)->forgotten, 1, memory_order_release);
     return same;
 }
 
@@ -106,6 +108,11 @@ void table_counts(const struct table *table, struct table_counts *counts)
     counts->evicted_full = atomic_load_explicit(&header->evicted_full, memory_order_relaxed);
     counts->evicted_blocked = atomic_load_explicit(&header->evicted_blocked, memory_order_relaxed);
     counts->taken_over = atomic_load_explicit(&header->taken_over, memory_order_relaxed);
+}
+
+uint64_t table_forgotten(const struct table *table)
+{
+    return atomic_load_explicit(&table_header(table)->forgotten, memory_order_acquire);
 }
 
 uint64_t table_bans_until(const struct table *table)

@@ -62,6 +62,12 @@ bool table_has_stats(const struct table *table)
 
 /* ---- counting ---- */
 
+inline void table_stats_fetch(const struct table *table, uint32_t limit)
+{
+    if (likely(table->stats != NULL))
+        __builtin_prefetch(table->stats->limits[thread_own.shard][limit].count, 1, 3);
+}
+
 inline void table_stats_count(struct table *table, uint32_t limit, enum table_verdict tally, bool is_dry_run)
 {
     if (unlikely(limit >= counted(table)))

@@ -59,6 +59,9 @@ bool table_has_stats(const struct table *table);
 
 /* ---- writing ---- */
 
+/* Fetches the line of a limit's counters ahead, as table_prefetch does a key's. */
+void table_stats_fetch(const struct table *table, uint32_t limit);
+
 /* Counts one of a limit (registry index).  One atomic add. */
 void table_stats_count(struct table *table, uint32_t limit, enum table_verdict tally, bool is_dry_run);
 

@@ -214,6 +214,9 @@ bool table_forget(struct table *table, const struct table_entry *entry, uint64_t
 struct table_counts { uint64_t inserted, evicted_expired, evicted_live, evicted_full, evicted_blocked, taken_over; };
 void table_counts(const struct table *table, struct table_counts *counts);
 
+/* How many times table_forget was called: what was remembered of keys while it was lower may hold no longer. */
+uint64_t table_forgotten(const struct table *table);
+
 /* Latest end of any ban: while now is beyond it nobody needs to look for bans. */
 uint64_t table_bans_until(const struct table *table);
 void table_bans_extend(struct table *table, uint64_t until_ns);
