@@ -114,10 +114,12 @@ enum log_line json_reader_parse(void *parser, struct drossel_text line, struct l
 bool json_reader_time(void *parser, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns)
 {
     struct json_reader *reader = parser;
-    struct log_scratch nowhere = { 0 }; /* texts stay as they stand: only the time is looked at */
+    /* For the few short texts that tell whether it is a request, and when: `01\/May\/2024`.  Others may stay as they stand. */
+    char room[4096];
+    struct log_scratch scratch = { room, 0, sizeof room };
     struct log_record record = { .duration_ns = LOG_NO_DURATION };
     struct log_values values;
-    if (reader->read(reader, line, &nowhere, &record, &values) != LOG_REQUEST)
+    if (reader->read(reader, line, &scratch, &record, &values) != LOG_REQUEST)
         return false;
     *t_ns = record.t_ns;
     *resolution_ns = values.resolution_ns;

@@ -1,6 +1,8 @@
 /* Caddy's and Traefik's logs, where requests stand among what the server says of itself. */
 #include "told.h"
 
+#include "logs/formats.h"
+
 #define COUNT(table) (sizeof table / sizeof *table)
 #define REQUEST                                                                                                        \
     "\"request\":{\"remote_ip\":\"10.5.1.1\",\"remote_port\":\"38574\",\"client_ip\":\"192.0.2.1\",\"proto\":\"HTTP/"  \
@@ -15,6 +17,26 @@
 #define REST                                                                                                           \
     "\"bytes_read\":0,\"user_id\":\"bob\",\"duration\":0.017557019,\"size\":3768,\"status\":200,\"resp_headers\":{"    \
     "\"Server\":[\"Caddy\"]}}"
+
+/* Lines are put in order by what the first look says of their time: it has to see the same requests. */
+static void what_is_a_request_is_seen_at_the_first_look_behind_escapes_too(void **state)
+{
+    (void)state;
+    static const char line[] = "{\"level\":\"info\",\"ts\":7,\"logger\":\"http.log.acces\\u0073\","
+                               "\"msg\":\"h\",\"request\":{\"method\":\"GET\",\"uri\":\"/\"},\"status\":200}";
+    const struct drossel_text text = { line, sizeof line - 1 };
+    char error[64], room[sizeof line];
+    struct log_scratch scratch = { room, 0, sizeof room };
+    struct log_record record = { .duration_ns = LOG_NO_DURATION };
+    uint64_t t_ns = 0, resolution_ns = 0;
+    const struct log_format *caddy = format_named("caddy");
+    void *parser = caddy->open(NULL, error, sizeof error);
+    assert_non_null(parser);
+    assert_int_equal(caddy->parse(parser, text, &scratch, &record), LOG_REQUEST);
+    assert_true(caddy->time(parser, text, &t_ns, &resolution_ns));
+    assert_int_equal(t_ns, record.t_ns);
+    caddy->close(parser);
+}
 
 static void an_access_entry_of_caddy_is_a_request(void **state)
 {
@@ -114,6 +136,7 @@ static void an_entry_of_traefik_is_a_request(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_a_request_is_seen_at_the_first_look_behind_escapes_too),
         cmocka_unit_test(an_access_entry_of_caddy_is_a_request),
         cmocka_unit_test(what_else_caddy_says_is_a_comment),
         cmocka_unit_test(an_entry_of_traefik_is_a_request),
