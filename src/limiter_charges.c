@@ -42,11 +42,11 @@ static void add_open_counters(const struct limiter *limiter, const struct policy
 }
 
 /* What a limit that counts different ones counts of this request; 0 if it is not there. */
-static uint64_t thing_of(const struct limiter *limiter, struct subject_finder *finder, const struct policy_limit *limit)
+static uint64_t thing_of(struct subject_finder *finder, const struct policy_limit *limit)
 {
     if (limit->distinct == POLICY_DISTINCT_ACCOUNTS)
         return subject_accounts_thing(finder);
-    return key_address_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, &finder->client_key) | 1;
+    return subject_address_hash(finder) | 1;
 }
 
 bool limiter_rates_of(struct subject_finder *finder, const struct policy_limit *limit, uint32_t *first, uint32_t *count)
@@ -90,7 +90,7 @@ void limiter_add_limit(const struct limiter *limiter, struct subject_finder *fin
     const struct policy_limit *limit = &limiter->policy->limits[index];
     uint64_t cost = limiter_times(policy_cost_of(limit, classes), finder->request->extra_cost);
     if (limit->distinct != POLICY_NOT_DISTINCT) {
-        uint64_t thing = thing_of(limiter, finder, limit);
+        uint64_t thing = thing_of(finder, limit);
         if (thing == 0)
             return;
         cost = finder->request->extra_cost == DROSSEL_ASK ? 0 : thing;

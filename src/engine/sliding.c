@@ -454,13 +454,11 @@ uint64_t sliding_refund(struct engine_state *state, const struct engine_limit *l
         return 0;
     struct window window = window_at(state, limit, at_ns);
     keep(state, window.closed, window.open);
-    uint64_t place = grid_of(limit, mark), back = 0;
-    bool stuck = false;
-    if (place == grid_of(limit, state->time_ns)) /* the open stamp goes with the closed ones of its place */
-        back = take_from_open(state, cost);
-    if (back == cost)
-        return back;
-    back += take_from_closed(state, limit, cost - back, place, &stuck);
+    uint64_t place = grid_of(limit, mark);
+    bool stuck = false, is_open = place == grid_of(limit, state->time_ns); /* with the closed ones of its place */
+    uint64_t back = is_open ? take_from_open(state, cost) : 0;
+    if (back < cost)
+        back += take_from_closed(state, limit, cost - back, place, &stuck);
     return stuck ? back : back + take_from_open(state, cost - back);
 }
 

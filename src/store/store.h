@@ -39,7 +39,8 @@ struct store_batch {
     uint16_t naming;             /* by which rules: a name made by other ones is made anew */
 };
 
-/* Charges all or nothing; the keys are different ones.  Returns whether all charges that are not advisory were admitted.  Each charge's verdict is set.
+/* Charges all or nothing; the keys are different ones.  Returns whether all charges that are not advisory were admitted.
+ * Each charge's verdict is set.
  * Refused: blocks start, refusals are counted where the limit wants it, nothing else is written; those that would have
  * admitted tell what is left without this request.  Refused by a running block: not even that is written, but by `extend`.
  * Not decided (batch->is_held): returns false, and nothing at all is written. */

@@ -1,32 +1,8 @@
 /* Opening and making tables: what can be wrong with a file, and what is said about it. */
-#include "table_test_support.h"
+#include "table_test_folder.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/dev/shm/drossel-test-XXXXXX");
-    return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
-
-static const char *path_in(const char *name)
-{
-    static char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
 
 static struct table_options options_for(const char *path)
 {

@@ -1,5 +1,5 @@
 /* Large pages: a table lies in them where the kernel gives them, for all who map it, and is the same table where it does not. */
-#include "table_test_support.h"
+#include "table_test_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,30 +11,6 @@
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/dev/shm/drossel-test-XXXXXX");
-    return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
-
-static const char *path_in(const char *name)
-{
-    static char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
 
 static struct table *open_table(const char *path, bool existing)
 {
