@@ -310,6 +310,9 @@ uint64_t engine_refund(struct engine_state *state, const struct engine_limit *li
         return 0;
     if (!is_bucket && mark < state->block_end_ns) /* charged before a block, after which the counter was afresh */
         return 0;
+    struct sliding_open_refund open = { .cost = cost, .mark = mark };
+    if (limit->spec.algorithm == ENGINE_SLIDING && likely(sliding_refund_open(state, limit, &open, now_ns)))
+        return open.back;
     switch ((enum engine_algorithm)limit->spec.algorithm) {
     case ENGINE_SLIDING:
         return sliding_refund(state, limit, cost, mark, now_ns);
