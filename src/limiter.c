@@ -300,6 +300,8 @@ bool limiter_needs_body(const struct limiter *limiter, const struct drossel_requ
     const struct policy *policy = limiter->policy;
     if (!policy->needs_body || request->account.size > 0)
         return false;
+    if (limiter->everything != NULL)
+        return limiter->always_needs_body;
     struct policy_facts facts = facts_of(request);
     struct policy_class_set classes;
     uint32_t matched[LIMITER_CHARGES];

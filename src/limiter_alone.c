@@ -15,7 +15,8 @@ const struct rate_plan *limiter_alone_plan(const struct limiter *limiter)
         return NULL;
     const struct limit_plan *limit = &limiter->limits[0];
     const struct rate_plan *rate = &limiter->rates[0];
-    return limit->is_short && limit->part == POLICY_BY_ADDRESS && rate->engine.is_plain && !rate->dry_run ? rate : NULL;
+    bool is_alone = limit->is_short && !limit->opens && limit->part == POLICY_BY_ADDRESS;
+    return is_alone && rate->engine.is_plain && !rate->dry_run ? rate : NULL;
 }
 
 /* Whom the request comes from; NULL where that is a matter of proxies and their fields. */

@@ -15,7 +15,9 @@ struct limit_plan {
     uint32_t subject, first_rate; /* as in struct policy_limit */
     uint8_t rate_count;     /* at most 8 */
     uint8_t part;           /* enum policy_part_kind, if its key is one part and no header; else LIMIT_NO_PART */
-    bool is_short : 1;      /* a request is charged for one key of it, and for good */
+    bool is_short : 1;      /* a request that names one account at the most is charged for one key of it */
+    bool has_accounts : 1;  /* of a request that names several it is charged for several */
+    bool opens : 1;         /* it counts failures: the outcome of a charge is open */
     bool varies : 1;        /* by override, or in its cost */
     bool is_repeatable : 1; /* what it says depends on address, path and classes alone, and no charge is ever given back */
 };
@@ -26,7 +28,7 @@ struct rate_plan {
     uint64_t seed, cost;
     uint32_t limit;   /* index */
     uint16_t limit_id; /* place in the table's registry */
-    bool dry_run;
+    bool dry_run, resets;   /* as in struct policy_limit */
     _Alignas(64) struct engine_limit engine; /* a copy */
 };
 
@@ -37,8 +39,10 @@ struct limiter {
     struct rate_plan *rates;         /* of policy->rates, by index */
     uint32_t *everything;            /* the index of each limit, if all match every request; else NULL */
     const struct rate_plan *alone;   /* the only rate there is, if it goes the shortest way; else NULL */
+    const struct engine_limit *open_engine; /* the table's, of charges whose outcome is open */
     bool peer_is_client;             /* nobody is trusted to tell another address */
     bool has_classes, has_exemptions; /* of the policy: without them its facts need not be looked at */
+    bool always_needs_body;          /* all match every request, and one of them needs its body */
     uint16_t naming;                 /* tells names made with this policy's secret from others */
     uint64_t ban_extend_ns;          /* the longest `ban` with `extend`; 0: none */
 };
@@ -77,10 +81,10 @@ static inline __attribute__((always_inline)) void limiter_begin_decision(struct 
 
 /* The short way; see limiter_short.c. */
 #define SHORT_RATES STORE_PASS_MAX
-_Static_assert(SHORT_RATES <= DROSSEL_QUOTAS, "each has its quota told");
+_Static_assert(SHORT_RATES <= DROSSEL_QUOTAS && SHORT_RATES / 2 <= DROSSEL_TICKET_CHARGES, "each has its quota told, and is settled");
 struct short_way {
     uint32_t count;
-    const struct rate_plan *rate[SHORT_RATES];
+    const struct rate_plan *rate[SHORT_RATES]; /* NULL: it counts that the outcome of the charge before it is open */
     struct store_pass pass[SHORT_RATES];
 };
 /* The limits that match a request, of which only LIMITER_CHARGES are listed, and its classes where the policy has any. */
