@@ -185,6 +185,16 @@ static bool begins_json(char c)
     return c == '{' || c == '[';
 }
 
+/* Among the first four bytes, which are looked at in one go. */
+static inline bool begins_with_nul(struct drossel_text body)
+{
+    uint32_t word;
+    if (body.size < sizeof word)
+        return memchr(body.data, '\0', body.size) != NULL;
+    memcpy(&word, body.data, sizeof word);
+    return ((word - UINT32_C(0x01010101)) & ~word & UINT32_C(0x80808080)) != 0;
+}
+
 /* May it be JSON in UTF-16 or UTF-32, which some libraries detect (RFC 4627 allowed them)?  Then it begins with a byte order
  * mark, or has both a NUL and a bracket or space among its first bytes. */
 static bool is_wide(struct drossel_text body)
@@ -192,12 +202,17 @@ static bool is_wide(struct drossel_text body)
     size_t size = body.size < 4 ? body.size : 4;
     if (size >= 2 && (memcmp(body.data, "\xff\xfe", 2) == 0 || memcmp(body.data, "\xfe\xff", 2) == 0))
         return true;
-    bool any = false, has_nul = false;
-    for (size_t i = 0; i < size; i++) {
+    bool any = false;
+    for (size_t i = 0; i < size && begins_with_nul(body); i++)
         any |= begins_json(body.data[i]) || parameter_is_space(body.data[i]);
-        has_nul |= body.data[i] == '\0';
-    }
-    return any && has_nul;
+    return any;
+}
+
+/* Neither JSON nor white space or a comment before it, in whatever encoding: so begins nearly every form. */
+static bool begins_as_form(struct drossel_text body)
+{
+    unsigned char c = (unsigned char)body.data[0];
+    return c > ' ' && c < 0x7f && c != '/' && !begins_json((char)c) && !begins_with_nul(body);
 }
 
 /* Does it begin like a JSON object or array, or a comment before one? */
@@ -214,11 +229,12 @@ static bool looks_like_json(struct drossel_text body)
 
 static void search_json(const struct body_search *search, struct drossel_text body, const struct types *types)
 {
-    if (!wants(search, BODY_JSON))
+    bool is_json = (types->parsers & PARSER_JSON) != 0;
+    if (!wants(search, BODY_JSON) || (!is_json && begins_as_form(body)))
         return;
     if (is_wide(body))
         search->found->malformed = true;
-    if ((types->parsers & PARSER_JSON) != 0 || looks_like_json(body))
+    if (is_json || looks_like_json(body))
         json_values(body, search);
 }
 

@@ -1,6 +1,7 @@
 /* Values of JSON by dotted path. */
 #include "request/json_body.h"
-#include "request/form.h"
+#include "hint.h"
+#include "request/scan.h"
 
 #include <string.h>
 
@@ -71,38 +72,27 @@ static inline void skip_space(struct scan *scan)
         skip_space_and_comments(scan);
 }
 
-#define ONES (UINT64_MAX / 255)
-
-/* The lowest byte that is zero has its highest bit set in the result; those above it may have too. */
-static inline uint64_t zero_bytes(uint64_t bytes)
-{
-    return (bytes - ONES) & ~bytes & ONES << 7;
-}
-
-/* The first byte from `at` on that is the quote, a backslash or a control character.  Eight at a time: most of a body is the
+/* The first byte from `at` on that is the quote, a backslash or a control character.  Sixteen at a time: most of a body is the
  * inside of strings. */
 static inline const char *run_end(const char *at, const char *end, char quote)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    uint64_t bytes, quotes = ONES * (unsigned char)quote, backslashes = ONES * '\\', spaces = ONES * ' ';
-    for (; end - at >= (ptrdiff_t)sizeof bytes; at += sizeof bytes) {
-        memcpy(&bytes, at, sizeof bytes);
-        uint64_t controls = (bytes - spaces) & ~bytes & ONES << 7;
-        uint64_t found = zero_bytes(bytes ^ quotes) | zero_bytes(bytes ^ backslashes) | controls;
-        if (found != 0)
-            return at + __builtin_ctzll(found) / 8;
+    const scan_block quotes = scan_all(quote), backslashes = scan_all('\\'), spaces = scan_all(' ');
+    for (; end - at >= SCAN_BYTES; at += SCAN_BYTES) {
+        scan_block bytes = scan_load(at);
+        scan_block found = (scan_block)(bytes == quotes) | (scan_block)(bytes == backslashes);
+        size_t first = scan_first(found | (scan_block)(bytes < spaces));
+        if (first < SCAN_BYTES)
+            return at + first;
     }
-#endif
     while (at < end && *at != quote && *at != '\\' && (unsigned char)*at >= ' ')
         at++;
     return at;
 }
 
 /* Reads a string, its opening quote being at `at`; returns its inside. */
-static struct drossel_text read_string(struct scan *scan, bool *escapes)
+static inline struct drossel_text read_string(struct scan *scan, char quote, bool *escapes)
 {
-    char quote = *scan->at++;
-    const char *start = scan->at, *at = start, *end = scan->end;
+    const char *start = ++scan->at, *at = start, *end = scan->end;
     scan->faulty |= quote != '"';
     for (;; at++) {
         at = run_end(at, end, quote);
@@ -177,6 +167,9 @@ static inline char next_letter(struct drossel_text text, size_t *at)
 static bool is_same_key(struct drossel_text key, struct drossel_text wanted)
 {
     size_t i = 0, j = 0;
+    while (i < key.size && i < wanted.size && key.data[i] == wanted.data[i]) /* nearly always as it is written */
+        i++;
+    j = i = i < key.size || i < wanted.size ? 0 : i;
     while (i < key.size && j < wanted.size)
         if (next_letter(key, &i) != next_letter(wanted, &j))
             return false;
@@ -230,21 +223,24 @@ static void refuse_value(struct scan *scan)
         scan->faulty |= is_wanted(scan, i);
 }
 
-static void take_string(struct scan *scan, struct drossel_text raw, bool escapes)
+static void keep_string(struct scan *scan, uint32_t source, struct drossel_text raw, bool escapes)
 {
     size_t cap;
+    if (!escapes) {
+        body_copy(scan->search, source, raw);
+        return;
+    }
+    char *room = body_room(scan->search, &cap);
+    body_keep(scan->search, source, json_decode(raw, room, cap, &scan->faulty));
+}
+
+static void take_string(struct scan *scan, struct drossel_text raw, bool escapes)
+{
     if (scan->depth > scan->deepest)
         return;
-    for (uint32_t i = 0; i < scan->search->source_count; i++) {
-        if (!is_wanted(scan, i))
-            continue;
-        if (!escapes) {
-            body_copy(scan->search, i, raw);
-        } else {
-            char *room = body_room(scan->search, &cap);
-            body_keep(scan->search, i, json_decode(raw, room, cap, &scan->faulty));
-        }
-    }
+    for (uint32_t i = 0; i < scan->search->source_count; i++)
+        if (is_wanted(scan, i))
+            keep_string(scan, i, raw, escapes);
 }
 
 /* Most numbers are, and need no call. */
@@ -284,7 +280,7 @@ static void take_word(struct scan *scan, struct drossel_text word)
 static void take_scalar(struct scan *scan)
 {
     bool quoted = *scan->at == '"' || *scan->at == '\'', escapes = false;
-    struct drossel_text text = quoted ? read_string(scan, &escapes) : read_word(scan);
+    struct drossel_text text = quoted ? read_string(scan, *scan->at, &escapes) : read_word(scan);
     skip_space(scan);
     if (scan->at < scan->end && *scan->at == ':') {
         scan->at++;
@@ -364,6 +360,78 @@ static void take_token(struct scan *scan)
     scan->at++;
 }
 
+/* Can the key be told from the wanted one by its first letter? */
+static inline bool begins_otherwise(struct drossel_text key, struct drossel_text wanted)
+{
+    size_t i = 0, j = 0;
+    if (key.size == 0 || wanted.size == 0 || (unsigned char)*key.data >= 0x80 || (unsigned char)*wanted.data >= 0x80)
+        return false;
+    return next_letter(key, &i) != next_letter(wanted, &j);
+}
+
+/* A member of the outermost object whose value is a string: take_key and take_string in one. */
+static inline void take_member(struct scan *scan, struct drossel_text key, struct drossel_text value, bool escapes)
+{
+    const struct body_source *sources = scan->search->sources;
+    for (uint32_t i = 0, count = (uint32_t)scan->search->source_count; i < count; i++)
+        if (scan->wanted[i] == 1 && !begins_otherwise(key, sources[i].name) && is_same_key(key, sources[i].name))
+            keep_string(scan, i, value, escapes);
+}
+
+static inline const char *after_spaces(const char *at, const char *end)
+{
+    while (at < end && unlikely(is_kind(*at, SPACE)))
+        at++;
+    return at;
+}
+
+/* The closing quote of the string at `at`; NULL if there is none, or a fault in it. */
+static inline const char *string_end(const char *at, const char *end, bool *escapes)
+{
+    if (at == end || *at != '"')
+        return NULL;
+    for (at++;; at += 2) {
+        at = run_end(at, end, '"');
+        if (unlikely(end - at < 2)) /* the object ends behind it */
+            return NULL;
+        if (likely(*at == '"'))
+            return at;
+        if (*at != '\\')
+            return NULL;
+        *escapes = true;
+    }
+}
+
+/* The outermost object as nearly all are, `{"key": "string", ...}`, its `{` being at `at`: without the state of the grammar.  The first member
+ * that is anything else is left, from its key on, to those who read token by token. */
+static void take_plain_object(struct scan *scan)
+{
+    const char *at = scan->at, *end = scan->end;
+    scan->depth = scan->is_object[0] = 1;
+    scan->expected = KEY_OR_END;
+    do {
+        bool escapes = false;
+        const char *key = scan->at = after_spaces(at + 1, end), *key_end = string_end(key, end, &escapes);
+        if (key_end == NULL || escapes)
+            return;
+        const char *colon = after_spaces(key_end + 1, end);
+        if (colon == end || *colon != ':')
+            return;
+        const char *value = after_spaces(colon + 1, end), *value_end = string_end(value, end, &escapes);
+        if (value_end == NULL)
+            return;
+        at = after_spaces(value_end + 1, end);
+        if (at == end || (*at != ',' && *at != '}'))
+            return;
+        take_member(scan, (struct drossel_text){ key + 1, (size_t)(key_end - key - 1) },
+                    (struct drossel_text){ value + 1, (size_t)(value_end - value - 1) }, escapes);
+        scan->expected = KEY;
+    } while (*at == ',');
+    scan->at = at + 1;
+    scan->depth = 0;
+    scan->expected = AFTER;
+}
+
 static void find_paths(struct scan *scan, const struct body_search *search)
 {
     scan->deepest = 0;
@@ -391,6 +459,9 @@ void json_values(struct drossel_text body, const struct body_search *search)
     scan.expected = VALUE;
     scan.faulty = false;
     find_paths(&scan, search);
+    skip_space(&scan);
+    if (scan.at < scan.end && *scan.at == '{')
+        take_plain_object(&scan);
     for (skip_space(&scan); scan.at < scan.end; skip_space(&scan))
         take_token(&scan);
     bool empty = scan.depth == 0 && scan.expected == VALUE;

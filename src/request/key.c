@@ -47,12 +47,17 @@ static inline uint64_t load(const void *bytes)
     return word;
 }
 
-/* The last 0 to 7 bytes, of which no more are read. */
+/* The last size % 8 of `size` bytes, of which no more are read: where there are eight, as the end of their last eight. */
 static inline uint64_t load_rest(const void *data, size_t size)
 {
     const uint8_t *bytes = data;
+    size_t rest = size % 8;
     uint64_t word = 0;
-    for (size_t i = 0; i < size; i++)
+    if (rest == 0)
+        return 0;
+    if (size > 8)
+        return load(bytes + size - 8) >> (64 - 8 * rest);
+    for (size_t i = 0; i < rest; i++)
         word |= (uint64_t)bytes[i] << (8 * i);
     return word;
 }
@@ -88,7 +93,7 @@ uint64_t key_part_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind, con
     size_t left = size;
     for (; left >= 8; left -= 8, bytes += 8)
         sip_word(&sip, load(bytes));
-    return sip_end(&sip, load_rest(bytes, left), size);
+    return sip_end(&sip, load_rest(data, size), size);
 }
 
 /* Each text ends with a word that holds its length, so that no two pairs are one message. */
@@ -100,11 +105,11 @@ uint64_t key_pair_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind, str
     size_t left = name.size;
     for (; left >= 8; left -= 8, bytes += 8)
         sip_word(&sip, load(bytes));
-    sip_word(&sip, load_rest(bytes, left) | (uint64_t)name.size << 56);
+    sip_word(&sip, load_rest(name.data, name.size) | (uint64_t)name.size << 56);
     bytes = value.data;
     for (left = value.size; left >= 8; left -= 8, bytes += 8)
         sip_word(&sip, load(bytes));
-    return sip_end(&sip, load_rest(bytes, left), value.size);
+    return sip_end(&sip, load_rest(value.data, value.size), value.size);
 }
 
 /* Not inlined: half of the shortest way would be its code. */
