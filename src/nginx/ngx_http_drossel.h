@@ -110,9 +110,12 @@ typedef struct {
     ngx_event_t                  *write;      /* where its timer is, while held */
     uint64_t                      arrived_ns; /* when it was judged first; 0: not yet */
     ngx_msec_t                    pause;      /* until it is judged again */
-    struct drossel_text          *accounts;   /* those in its body */
+    struct drossel_text          *accounts;   /* those in its body; of the worker,
+                                                 while it is judged, or its own */
     ngx_uint_t                    account_count;
     unsigned                      unreadable:1; /* as is_account_unreadable */
+    unsigned                      bodied:1;   /* its body was asked for */
+    unsigned                      kept:1;     /* the accounts are its own */
     unsigned                      reading:1;
     unsigned                      starting:1;   /* nginx was asked for it just now */
     unsigned                      held:1;     /* it is in the queue */
@@ -164,10 +167,18 @@ ngx_uint_t ngx_http_drossel_is_challenge(const ngx_table_elt_t *h);
 /* Says where accounts may stand in bodies, when a policy was read. */
 void ngx_http_drossel_sources(ngx_http_drossel_main_conf_t *mcf);
 
-/* Reads the body, and finds accounts in it.  NGX_OK: done; else what a phase handler
- * is to return, and it is called again later. */
+/* Reads the body.  NGX_OK: done; else what a phase handler is to return, and it is
+ * called again later. */
 ngx_int_t ngx_http_drossel_read_body(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
+/* Adds the accounts in the body that was read, and what else the request has
+ * waited for.  They are there until the next request is judged ... */
+void ngx_http_drossel_add_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending,
+    struct drossel_request *request);
+/* ... unless they are kept. */
+ngx_int_t ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_pending_t *pending);
 
 /* Makes a request wait: until outcomes are known, or so long.  Returns what a
  * phase handler is to return. */

@@ -5,7 +5,9 @@
  * The body is read only where a matching limit counts accounts that may stand
  * there, and goes on to the application as it came: it stays where nginx has put
  * it, in memory or in a file.  What is looked at is at most "body_cap" bytes,
- * copied together for that moment unless they lie in one piece already.
+ * copied together for that moment unless they lie in one piece already.  The
+ * accounts lie in memory of the worker while the request is judged; only one that
+ * is held has them copied.
  *
  * Nothing here breaks a request.  A body that cannot be made out, for whatever
  * reason, is unreadable, and counts so.
@@ -29,14 +31,17 @@ typedef struct {
 
 static void ngx_http_drossel_body_handler(ngx_http_request_t *r);
 static void ngx_http_drossel_accounts(ngx_http_request_t *r,
-    ngx_http_drossel_pending_t *pending);
-static ngx_int_t ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending);
+static void ngx_http_drossel_gather_all(ngx_http_request_t *r, size_t cap,
     ngx_http_drossel_bytes_t *bytes);
 static ngx_int_t ngx_http_drossel_copy(ngx_chain_t *in, u_char *p, u_char *end);
 static size_t ngx_http_drossel_headers(ngx_http_request_t *r,
     struct drossel_text *types, struct drossel_text *encoding);
-static ngx_int_t ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
-    ngx_http_drossel_pending_t *pending, const struct body_found *found);
+
+
+/* Those of the request that is judged: a worker judges one after the other. */
+static struct drossel_text  ngx_http_drossel_found[BODY_VALUES_MAX];
+static char                 ngx_http_drossel_values[BODY_BUFFER_BYTES];
 
 
 /* Where a policy's accounts may stand in bodies: once for all requests. */
@@ -77,6 +82,7 @@ ngx_http_drossel_read_body(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    pending->bodied = 1;
     pending->reading = 1;
     pending->starting = 1;
 
@@ -116,8 +122,6 @@ ngx_http_drossel_body_handler(ngx_http_request_t *r)
 
     ctx->pending->reading = 0;
 
-    ngx_http_drossel_accounts(r, ctx->pending);
-
     r->write_event_handler = ngx_http_core_run_phases;
 
     if (!ctx->pending->starting) {
@@ -126,32 +130,80 @@ ngx_http_drossel_body_handler(ngx_http_request_t *r)
 }
 
 
+void
+ngx_http_drossel_add_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending,
+    struct drossel_request *request)
+{
+    if (pending->bodied && !pending->kept) {
+        ngx_http_drossel_accounts(r, mcf, pending);
+    }
+
+    request->arrived_ns = pending->arrived_ns;
+    request->accounts = pending->accounts;
+    request->account_count = pending->account_count;
+    request->is_account_unreadable = pending->unreadable;
+}
+
+
+/* The body's bytes where they lie, which nearly always is in one piece. */
+
+static void
+ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
+    ngx_http_drossel_bytes_t *bytes)
+{
+    ngx_buf_t    *b;
+    ngx_chain_t  *in;
+
+    in = r->request_body ? r->request_body->bufs : NULL;
+
+    if (in && (in->next || !ngx_buf_in_memory(in->buf))) {
+        ngx_http_drossel_gather_all(r, cap, bytes);
+        return;
+    }
+
+    bytes->copied = 0;
+    bytes->truncated = 0;
+    bytes->size = 0;
+
+    if (in) {
+        b = in->buf;
+        bytes->data = b->pos;
+        bytes->size = (size_t) (b->last - b->pos);
+    }
+
+    if (bytes->size > cap) {
+        bytes->size = cap;
+        bytes->truncated = 1;
+    }
+}
+
+
 static void
 ngx_http_drossel_accounts(ngx_http_request_t *r,
-    ngx_http_drossel_pending_t *pending)
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending)
 {
-    char                           buffer[BODY_BUFFER_BYTES];
+    size_t                         i;
     struct body                    body;
     struct body_found              found;
     struct drossel_text            types[NGX_HTTP_DROSSEL_TYPES];
     ngx_http_drossel_bytes_t       bytes;
-    ngx_http_drossel_main_conf_t  *mcf;
 
-    mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
+    pending->accounts = ngx_http_drossel_found;
+    pending->account_count = 0;
 
-    if (ngx_http_drossel_gather(r, (size_t) mcf->policy->body_cap, &bytes)
-        != NGX_OK)
-    {
-        pending->unreadable = 1;
-        return;
-    }
+    ngx_http_drossel_gather(r, (size_t) mcf->policy->body_cap, &bytes);
 
     if (bytes.size == 0) {
         return;
     }
 
-    ngx_memzero(&body, sizeof(struct body));
+    if (bytes.data == NULL) {
+        pending->unreadable = 1;
+        return;
+    }
 
+    body.content_encoding.size = 0;
     body.content_type_count = ngx_http_drossel_headers(r, types,
                                                        &body.content_encoding);
     body.content_types = types;
@@ -159,13 +211,15 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
     body.bytes.size = bytes.size;
     body.truncated = bytes.truncated;
 
-    body_found_init(&found, buffer, sizeof(buffer));
+    body_found_init(&found, ngx_http_drossel_values,
+                    sizeof(ngx_http_drossel_values));
     (void) body_accounts(&body, mcf->sources, mcf->source_count, &found);
 
     pending->unreadable = found.malformed || found.too_many;
+    pending->account_count = found.count;
 
-    if (ngx_http_drossel_keep_accounts(r, pending, &found) != NGX_OK) {
-        pending->unreadable = 1;
+    for (i = 0; i < found.count; i++) {
+        ngx_http_drossel_found[i] = found.value[i].text;
     }
 
     if (bytes.copied) {
@@ -174,18 +228,19 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
 }
 
 
-/* The first "cap" bytes of the body in one piece. */
+/*
+ * The first "cap" bytes of the body in one piece, copied together.  "data" is NULL
+ * where they cannot be had.
+ */
 
-static ngx_int_t
-ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
+static void
+ngx_http_drossel_gather_all(ngx_http_request_t *r, size_t cap,
     ngx_http_drossel_bytes_t *bytes)
 {
     off_t         size;
     ngx_chain_t  *in, *cl;
 
-    ngx_memzero(bytes, sizeof(ngx_http_drossel_bytes_t));
-
-    in = r->request_body ? r->request_body->bufs : NULL;
+    in = r->request_body->bufs;
     size = 0;
 
     for (cl = in; cl; cl = cl->next) {
@@ -194,26 +249,33 @@ ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
 
     bytes->truncated = size > (off_t) cap;
     bytes->size = bytes->truncated ? cap : (size_t) size;
+    bytes->copied = 0;
+    bytes->data = NULL;
 
     if (bytes->size == 0) {
-        return NGX_OK;
+        return;
     }
 
     if (ngx_buf_in_memory(in->buf)
         && (size_t) (in->buf->last - in->buf->pos) >= bytes->size)
     {
         bytes->data = in->buf->pos;
-        return NGX_OK;
+        return;
     }
 
     bytes->data = ngx_palloc(r->pool, bytes->size);
     if (bytes->data == NULL) {
-        return NGX_ERROR;
+        return;
     }
 
     bytes->copied = 1;
 
-    return ngx_http_drossel_copy(in, bytes->data, bytes->data + bytes->size);
+    if (ngx_http_drossel_copy(in, bytes->data, bytes->data + bytes->size)
+        != NGX_OK)
+    {
+        (void) ngx_pfree(r->pool, bytes->data);
+        bytes->data = NULL;
+    }
 }
 
 
@@ -289,38 +351,42 @@ ngx_http_drossel_headers(ngx_http_request_t *r, struct drossel_text *types,
 }
 
 
-/* Copies them to the pool: a held request is judged many times, but read once. */
+/* To the pool: a held request is judged many times, but its body is read once. */
 
-static ngx_int_t
+ngx_int_t
 ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
-    ngx_http_drossel_pending_t *pending, const struct body_found *found)
+    ngx_http_drossel_pending_t *pending)
 {
-    size_t   i, size;
-    u_char  *p;
+    size_t                i, size;
+    u_char               *p;
+    struct drossel_text  *accounts;
 
-    if (found->count == 0) {
+    if (pending->kept || pending->account_count == 0) {
+        pending->kept = 1;
         return NGX_OK;
     }
 
-    size = found->count * sizeof(struct drossel_text);
+    size = pending->account_count * sizeof(struct drossel_text);
 
-    p = ngx_palloc(r->pool, size + found->used);
-    if (p == NULL) {
+    for (i = 0; i < pending->account_count; i++) {
+        size += pending->accounts[i].size;
+    }
+
+    accounts = ngx_palloc(r->pool, size);
+    if (accounts == NULL) {
         return NGX_ERROR;
     }
 
-    pending->accounts = (struct drossel_text *) (void *) p;
-    pending->account_count = found->count;
+    p = (u_char *) &accounts[pending->account_count];
 
-    p += size;
-    ngx_memcpy(p, found->buffer, found->used);
-
-    for (i = 0; i < found->count; i++) {
-        pending->accounts[i].data = (const char *) p
-                                    + (found->value[i].text.data
-                                       - found->buffer);
-        pending->accounts[i].size = found->value[i].text.size;
+    for (i = 0; i < pending->account_count; i++) {
+        accounts[i].data = (const char *) p;
+        accounts[i].size = pending->accounts[i].size;
+        p = ngx_cpymem(p, pending->accounts[i].data, accounts[i].size);
     }
+
+    pending->accounts = accounts;
+    pending->kept = 1;
 
     return NGX_OK;
 }

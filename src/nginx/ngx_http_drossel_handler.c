@@ -193,14 +193,11 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
         }
     }
 
-    request.now_ns = table_now(mcf->table);
-
     if (ctx->pending) {
-        request.arrived_ns = ctx->pending->arrived_ns;
-        request.accounts = ctx->pending->accounts;
-        request.account_count = ctx->pending->account_count;
-        request.is_account_unreadable = ctx->pending->unreadable;
+        ngx_http_drossel_add_accounts(r, mcf, ctx->pending, &request);
     }
+
+    request.now_ns = table_now(mcf->table);
 
     rc = limiter_check_remembering(mcf->limiter, mcf->memory, &request,
                                    &decision);

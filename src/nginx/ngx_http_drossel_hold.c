@@ -60,6 +60,10 @@ ngx_http_drossel_pause(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx,
 
     pending = ctx->pending;
 
+    if (ngx_http_drossel_keep_accounts(r, pending) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
     if (pending->arrived_ns == 0) {
         pending->arrived_ns = request->now_ns;
     }
