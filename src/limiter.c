@@ -348,6 +348,8 @@ inline enum drossel_result limiter_check(struct limiter *limiter, const struct d
 {
     if (limiter->alone != NULL && limiter_check_alone(limiter, request, decision))
         return DROSSEL_OK;
+    if (limiter->login != NULL && limiter_check_login(limiter, request, decision))
+        return DROSSEL_OK;
     return check_any(limiter, NULL, request, decision);
 }
 
@@ -358,6 +360,8 @@ enum drossel_result limiter_check_remembering(struct limiter *limiter, struct li
         if (limiter->alone != NULL && limiter_check_alone(limiter, request, decision))
             return DROSSEL_OK;
     }
+    if (limiter->login != NULL && limiter_check_login(limiter, request, decision)) /* nothing of it is remembered */
+        return DROSSEL_OK;
     return check_any(limiter, memory, request, decision);
 }
 

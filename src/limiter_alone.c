@@ -19,16 +19,6 @@ const struct rate_plan *limiter_alone_plan(const struct limiter *limiter)
     return is_alone && rate->engine.is_plain && !rate->dry_run ? rate : NULL;
 }
 
-/* Whom the request comes from; NULL where that is a matter of proxies and their fields. */
-static inline const struct drossel_address *client_of(const struct limiter *limiter,
-                                                      const struct drossel_request *request)
-{
-    const struct drossel_address *client = &request->address;
-    if (client->family == DROSSEL_NONE && limiter->peer_is_client)
-        client = &request->peer;
-    return client->family == DROSSEL_NONE ? NULL : client;
-}
-
 /* What does not depend on the key's state. */
 static inline void begin(const struct limiter *limiter, const struct drossel_request *request, struct table_key key,
                          struct drossel_decision *decision)
@@ -37,7 +27,7 @@ static inline void begin(const struct limiter *limiter, const struct drossel_req
     limiter_begin_decision(decision);
     decision->limit = rate->limit;
     decision->limit_name = rate->limit_name;
-    decision->client = *client_of(limiter, request);
+    decision->client = *limiter_client_of(limiter, request);
     decision->subject_hash = key.home;
     decision->quota[0].name = rate->name;
     decision->quota[0].count = rate->engine.spec.count;
@@ -50,7 +40,7 @@ static inline void begin(const struct limiter *limiter, const struct drossel_req
 static inline bool find_key(const struct limiter *limiter, const struct drossel_request *request, struct table_key *key)
 {
     const struct rate_plan *rate = limiter->alone;
-    const struct drossel_address *client = client_of(limiter, request);
+    const struct drossel_address *client = limiter_client_of(limiter, request);
     if (client == NULL || request->extra_cost != 0 || table_bans_until(limiter->table) > request->now_ns)
         return false;
     uint64_t hash;

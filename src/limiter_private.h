@@ -39,6 +39,7 @@ struct limiter {
     struct rate_plan *rates;         /* of policy->rates, by index */
     uint32_t *everything;            /* the index of each limit, if all match every request; else NULL */
     const struct rate_plan *alone;   /* the only rate there is, if it goes the shortest way; else NULL */
+    const struct rate_plan *login;   /* the same of the shortest way of logins */
     const struct engine_limit *open_engine; /* the table's, of charges whose outcome is open */
     bool peer_is_client;             /* nobody is trusted to tell another address */
     bool has_classes, has_exemptions; /* of the policy: without them its facts need not be looked at */
@@ -115,6 +116,36 @@ void limiter_alone_fetch(const struct limiter *limiter, const struct drossel_req
                          struct limiter_alone_key *keys);
 bool limiter_alone_fetched(const struct limiter *limiter, const struct drossel_request *request,
                            const struct limiter_alone_key *key, struct drossel_decision *decision);
+
+/* Whom a request comes from; NULL where that is a matter of proxies and their fields. */
+static inline const struct drossel_address *limiter_client_of(const struct limiter *limiter, const struct drossel_request *request)
+{
+    const struct drossel_address *client = &request->address;
+    if (client->family == DROSSEL_NONE && limiter->peer_is_client)
+        client = &request->peer;
+    return client->family == DROSSEL_NONE ? NULL : client;
+}
+
+/* The shortest way of logins; see limiter_login.c. */
+const struct rate_plan *limiter_login_plan(const struct limiter *limiter);
+bool limiter_check_login(const struct limiter *limiter, const struct drossel_request *request,
+                         struct drossel_decision *decision);
+
+/* Adds a charge that was passed at `now_ns`, and behind it that of its open counter.  Both marks are that time: a window that lies ahead of it is
+ * not passed. */
+static inline void limiter_add_to_ticket(const struct rate_plan *rate, const struct store_pass *pass, uint64_t now_ns,
+                                         struct drossel_ticket *ticket)
+{
+    uint32_t n = ticket->count++;
+    ticket->is_listed = false;
+    ticket->home = ticket->tag = 0;
+    ticket->charge[n].home = pass->key.home;
+    ticket->charge[n].tag = pass->key.tag;
+    ticket->charge[n].mark = ticket->charge[n].open_mark = now_ns;
+    ticket->charge[n].cost = pass->cost;
+    ticket->charge[n].limit = pass->limit_id;
+    ticket->charge[n].resets = rate->resets;
+}
 
 /* Which rates of a limit count a request: its own, or those of an override.  False: none, it is unlimited. */
 bool limiter_rates_of(struct subject_finder *finder, const struct policy_limit *limit, uint32_t *first, uint32_t *count);

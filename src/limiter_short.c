@@ -132,22 +132,6 @@ static inline void tell_room(const struct short_way *way, struct drossel_decisio
     decision->subject_hash = way->pass[fewest].key.home;
 }
 
-/* All marks are the time of the charge: a window that lies ahead of it was left to the general way. */
-static inline void make_ticket(const struct short_way *way, uint32_t open, uint64_t now_ns,
-                               struct drossel_ticket *ticket)
-{
-    const struct store_pass *pass = &way->pass[open - 1];
-    uint32_t n = ticket->count++;
-    ticket->is_listed = false;
-    ticket->home = ticket->tag = 0;
-    ticket->charge[n].home = pass->key.home;
-    ticket->charge[n].tag = pass->key.tag;
-    ticket->charge[n].mark = ticket->charge[n].open_mark = now_ns;
-    ticket->charge[n].cost = pass->cost;
-    ticket->charge[n].limit = pass->limit_id;
-    ticket->charge[n].resets = way->rate[open - 1]->resets;
-}
-
 bool limiter_short_end(const struct limiter *limiter, struct short_way *way, uint64_t now_ns,
                        struct drossel_decision *decision)
 {
@@ -156,7 +140,7 @@ bool limiter_short_end(const struct limiter *limiter, struct short_way *way, uin
     tell_room(way, decision);
     for (uint32_t i = 0, count = way->count; i < count; i++)
         if (way->rate[i] == NULL)
-            make_ticket(way, i, now_ns, &decision->ticket);
+            limiter_add_to_ticket(way->rate[i - 1], &way->pass[i - 1], now_ns, &decision->ticket);
         else
             table_stats_count(limiter->table, way->pass[i].limit_id, TABLE_PASSED, way->rate[i]->dry_run);
     return true;

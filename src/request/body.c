@@ -229,12 +229,11 @@ static bool looks_like_json(struct drossel_text body)
 
 static void search_json(const struct body_search *search, struct drossel_text body, const struct types *types)
 {
-    bool is_json = (types->parsers & PARSER_JSON) != 0;
-    if (!wants(search, BODY_JSON) || (!is_json && begins_as_form(body)))
+    if (!wants(search, BODY_JSON))
         return;
     if (is_wide(body))
         search->found->malformed = true;
-    if (is_json || looks_like_json(body))
+    if ((types->parsers & PARSER_JSON) != 0 || looks_like_json(body))
         json_values(body, search);
 }
 
@@ -253,22 +252,47 @@ static void search_forms(const struct body_search *search, struct drossel_text b
     }
 }
 
-size_t body_accounts(const struct body *body, const struct body_source *sources, size_t source_count,
-                     struct body_found *found)
+/* Whatever its type lines say. */
+static __attribute__((noinline)) void search_any(const struct body_search *search, const struct body *body)
 {
     struct types types; /* field by field: what the boundary needs is never cleared */
     types.parsers = 0;
     types.count = types.boundary_size = 0;
     types.faulty = false;
-    struct body_search search = { sources, source_count < BODY_SOURCES_MAX ? source_count : BODY_SOURCES_MAX, found };
     for (size_t i = 0; i < body->content_type_count; i++)
         take_line(&types, body->content_types[i]);
     struct drossel_text encoding = body->content_encoding;
     bool encoded = encoding.size > 0 && !parameter_is(parameter_trim(encoding), "identity");
-    found->malformed |= body->truncated || encoded || types.faulty || types.count > 1;
+    search->found->malformed |= body->truncated || encoded || types.faulty || types.count > 1;
     if (body->bytes.size == 0)
-        return found->count;
-    search_json(&search, body->bytes, &types);
-    search_forms(&search, body->bytes, &types);
+        return;
+    search_json(search, body->bytes, &types);
+    search_forms(search, body->bytes, &types);
+}
+
+/* The same of a body as nearly all are: a form or JSON that says so, and begins like it.  False if it is anything else. */
+static inline bool search_usual(const struct body_search *search, const struct body *body)
+{
+    if (body->content_type_count != 1 || body->content_encoding.size > 0 || body->truncated || body->bytes.size == 0)
+        return false;
+    unsigned parser = usual_parser(body->content_types[0]);
+    if (parser == PARSER_FORM && begins_as_form(body->bytes)) {
+        if (wants(search, BODY_FORM))
+            form_fields(body->bytes, search);
+        return true;
+    }
+    if (parser != PARSER_JSON || *body->bytes.data != '{' || begins_with_nul(body->bytes))
+        return false;
+    if (wants(search, BODY_JSON))
+        json_values(body->bytes, search);
+    return true;
+}
+
+size_t body_accounts(const struct body *body, const struct body_source *sources, size_t source_count,
+                     struct body_found *found)
+{
+    struct body_search search = { sources, source_count < BODY_SOURCES_MAX ? source_count : BODY_SOURCES_MAX, found };
+    if (!search_usual(&search, body))
+        search_any(&search, body);
     return found->count;
 }

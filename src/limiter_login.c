@@ -1,0 +1,124 @@
+/*
+ * The shortest way of a login: a policy whose only limit counts failures by account, or by account and address, and a key that has room.
+ *
+ * It comes to the same as the short way (limiter_short.c), without the lists of limits and of a request's parts: the account is folded and
+ * hashed where it is needed, once.  Whatever is not as expected is left to the others, with nothing changed.
+ */
+#include "limiter_private.h"
+
+#include "request/key.h"
+
+static bool has_usual_parts(const struct policy_subject *subject)
+{
+    bool account = false, address = false;
+    for (unsigned i = 0; i < subject->part_count; i++) {
+        account |= subject->part[i].kind == POLICY_BY_ACCOUNT;
+        address |= subject->part[i].kind == POLICY_BY_ADDRESS;
+    }
+    return account && subject->part_count == 1u + address;
+}
+
+static bool takes_accounts_of_bodies(const struct policy *policy)
+{
+    return policy->account_from_count > 0 &&
+           (policy->account_from[0].kind == POLICY_FROM_FORM || policy->account_from[0].kind == POLICY_FROM_JSON);
+}
+
+const struct rate_plan *limiter_login_plan(const struct limiter *limiter)
+{
+    const struct policy *policy = limiter->policy;
+    if (policy->limit_count != 1 || policy->rate_count != 1 || limiter->everything == NULL || limiter->has_exemptions)
+        return NULL;
+    const struct limit_plan *limit = &limiter->limits[0];
+    const struct rate_plan *rate = &limiter->rates[0];
+    if (!limit->is_short || !limit->opens || limit->varies || rate->cost == 0 || rate->dry_run ||
+        !rate->engine.is_plain)
+        return NULL;
+    return has_usual_parts(&policy->subjects[limit->subject]) && takes_accounts_of_bodies(policy) ? rate : NULL;
+}
+
+/* The one account that the request names; NULL if that has to be looked into. */
+static inline const struct drossel_text *account_of(const struct drossel_request *request)
+{
+    if (request->account.size > 0)
+        return &request->account;
+    return request->account_count == 1 && !request->is_account_unreadable ? request->accounts : NULL;
+}
+
+/* As key_address_hash, by the code that has just hashed the account. */
+static inline uint64_t address_hash(const struct limiter *limiter, const struct drossel_address *client)
+{
+    struct drossel_address counted;
+    if (client->family == DROSSEL_IPV6) {
+        counted = client_key(client, limiter->policy->ipv6_prefix);
+        client = &counted;
+    }
+    size_t size = client->family == DROSSEL_IPV4 ? 4 : sizeof client->bytes;
+    return key_part_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, &client->family, 1 + size);
+}
+
+/* The hash of the limit's subject, which is an account, and perhaps an address on either side of it. */
+static inline uint64_t subject_of(const struct limiter *limiter, const struct drossel_address *client, uint64_t account)
+{
+    const struct policy_subject *subject = &limiter->policy->subjects[limiter->limits[0].subject];
+    if (subject->part_count == 1)
+        return account;
+    uint64_t address = address_hash(limiter, client);
+    bool is_first = subject->part[0].kind == POLICY_BY_ACCOUNT;
+    const uint64_t parts[2] = { is_first ? account : address, is_first ? address : account };
+    const uint8_t kinds[2] = { (uint8_t)subject->part[0].kind, (uint8_t)subject->part[1].kind };
+    return key_join(parts, kinds, 2);
+}
+
+static inline void begin(const struct rate_plan *rate, const struct drossel_address *client, struct table_key key,
+                         struct drossel_decision *decision)
+{
+    limiter_begin_decision(decision);
+    decision->limit = rate->limit;
+    decision->limit_name = rate->limit_name;
+    decision->client = *client;
+    decision->subject_hash = key.home;
+    decision->quota[0].name = rate->name;
+    decision->quota[0].count = rate->engine.spec.count;
+    decision->quota[0].window_ns = rate->engine.spec.period_ns;
+    decision->quota[0].violated = false;
+    decision->quota_count = 1;
+}
+
+static inline void finish(const struct rate_plan *rate, const struct store_pass *pass, uint64_t now_ns,
+                          struct drossel_decision *decision)
+{
+    decision->remaining = decision->quota[0].remaining = pass->remaining;
+    decision->used = pass->used;
+    decision->quota[0].more_ns = pass->more_ns;
+    limiter_add_to_ticket(rate, pass, now_ns, &decision->ticket);
+}
+
+__attribute__((flatten)) bool limiter_check_login(const struct limiter *limiter, const struct drossel_request *request,
+                                                  struct drossel_decision *decision)
+{
+    const struct rate_plan *rate = limiter->login;
+    const struct drossel_address *client = limiter_client_of(limiter, request);
+    const struct drossel_text *account = account_of(request);
+    uint64_t hash, now_ns = request->now_ns;
+    if (unlikely(client == NULL || account == NULL || request->extra_cost != 0 ||
+                 table_bans_until(limiter->table) > now_ns ||
+                 !subject_account_hash(table_secret(limiter->table), *account, &hash)))
+        return false;
+    struct store_pass pass[2];
+    pass[0].key = table_key_mix(subject_of(limiter, client, hash), rate->seed);
+    pass[1].key = limiter_open_key(pass[0].key);
+    table_prefetch(limiter->table, pass[0].key);
+    table_stats_fetch(limiter->table, rate->limit_id);
+    pass[0].limit = &rate->engine;
+    pass[1].limit = limiter->open_engine;
+    pass[0].cost = pass[1].cost = rate->cost;
+    pass[0].limit_id = rate->limit_id;
+    pass[1].limit_id = TABLE_LIMIT_OPEN;
+    begin(rate, client, pass[0].key, decision);
+    if (unlikely(!store_table_pass(limiter->table, pass, 2, now_ns)))
+        return false;
+    finish(rate, &pass[0], now_ns, decision);
+    table_stats_count(limiter->table, rate->limit_id, TABLE_PASSED, false);
+    return true;
+}
