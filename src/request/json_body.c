@@ -402,10 +402,11 @@ static inline const char *string_end(const char *at, const char *end, bool *esca
     }
 }
 
-/* The outermost object as nearly all are, `{"key": "string", ...}`, its `{` being at `at`: without the state of the grammar.  The first member
- * that is anything else is left, from its key on, to those who read token by token. */
-static void take_plain_object(struct scan *scan)
+/* Members of the outermost object as nearly all are, `"key": "string",`, from its `{` at `at` on: without the state of the grammar.  The first one
+ * that is anything else is left, from its key on, to those who read token by token.  Returns the last key. */
+static struct drossel_text take_plain_members(struct scan *scan)
 {
+    struct drossel_text last = { NULL, 0 };
     const char *at = scan->at, *end = scan->end;
     scan->depth = scan->is_object[0] = 1;
     scan->expected = KEY_OR_END;
@@ -413,23 +414,34 @@ static void take_plain_object(struct scan *scan)
         bool escapes = false;
         const char *key = scan->at = after_spaces(at + 1, end), *key_end = string_end(key, end, &escapes);
         if (key_end == NULL || escapes)
-            return;
+            return last;
         const char *colon = after_spaces(key_end + 1, end);
         if (colon == end || *colon != ':')
-            return;
+            return last;
         const char *value = after_spaces(colon + 1, end), *value_end = string_end(value, end, &escapes);
         if (value_end == NULL)
-            return;
+            return last;
         at = after_spaces(value_end + 1, end);
         if (at == end || (*at != ',' && *at != '}'))
-            return;
-        take_member(scan, (struct drossel_text){ key + 1, (size_t)(key_end - key - 1) },
-                    (struct drossel_text){ value + 1, (size_t)(value_end - value - 1) }, escapes);
+            return last;
+        last = (struct drossel_text){ key + 1, (size_t)(key_end - key - 1) };
+        take_member(scan, last, (struct drossel_text){ value + 1, (size_t)(value_end - value - 1) }, escapes);
         scan->expected = KEY;
     } while (*at == ',');
-    scan->at = at + 1;
-    scan->depth = 0;
+    scan->at = at;
     scan->expected = AFTER;
+    return last;
+}
+
+static void take_plain_object(struct scan *scan)
+{
+    struct drossel_text last = take_plain_members(scan);
+    bool is_closed = scan->expected == AFTER;
+    scan->at += is_closed;
+    skip_space(scan);
+    if (scan->at < scan->end && last.data != NULL) /* what follows without a key of its own counts as the last one's */
+        take_key(scan, last, false);
+    scan->depth -= is_closed;
 }
 
 static void find_paths(struct scan *scan, const struct body_search *search)
