@@ -8,14 +8,17 @@
 
 #include "request/key.h"
 
-static bool has_usual_parts(const struct policy_subject *subject)
+static enum login_subject subject_kind(const struct policy_subject *subject)
 {
-    bool account = false, address = false;
-    for (unsigned i = 0; i < subject->part_count; i++) {
-        account |= subject->part[i].kind == POLICY_BY_ACCOUNT;
-        address |= subject->part[i].kind == POLICY_BY_ADDRESS;
-    }
-    return account && subject->part_count == 1u + address;
+    bool begins = subject->part[0].kind == POLICY_BY_ACCOUNT;
+    if (subject->part_count == 1 && begins)
+        return LOGIN_ACCOUNT;
+    if (subject->part_count != 2)
+        return LOGIN_OTHER;
+    enum policy_part_kind first = subject->part[0].kind, second = subject->part[1].kind;
+    if (first == POLICY_BY_ACCOUNT && second == POLICY_BY_ADDRESS)
+        return LOGIN_ACCOUNT_ADDRESS;
+    return first == POLICY_BY_ADDRESS && second == POLICY_BY_ACCOUNT ? LOGIN_ADDRESS_ACCOUNT : LOGIN_OTHER;
 }
 
 static bool takes_accounts_of_bodies(const struct policy *policy)
@@ -24,17 +27,19 @@ static bool takes_accounts_of_bodies(const struct policy *policy)
            (policy->account_from[0].kind == POLICY_FROM_FORM || policy->account_from[0].kind == POLICY_FROM_JSON);
 }
 
-const struct rate_plan *limiter_login_plan(const struct limiter *limiter)
+void limiter_login_plan(struct limiter *limiter)
 {
     const struct policy *policy = limiter->policy;
     if (policy->limit_count != 1 || policy->rate_count != 1 || limiter->everything == NULL || limiter->has_exemptions)
-        return NULL;
+        return;
     const struct limit_plan *limit = &limiter->limits[0];
     const struct rate_plan *rate = &limiter->rates[0];
     if (!limit->is_short || !limit->opens || limit->varies || rate->cost == 0 || rate->dry_run ||
         !rate->engine.is_plain)
-        return NULL;
-    return has_usual_parts(&policy->subjects[limit->subject]) && takes_accounts_of_bodies(policy) ? rate : NULL;
+        return;
+    limiter->login_subject = subject_kind(&policy->subjects[limit->subject]);
+    if (limiter->login_subject != LOGIN_OTHER && takes_accounts_of_bodies(policy))
+        limiter->login = rate;
 }
 
 /* The one account that the request names; NULL if that has to be looked into. */
@@ -57,17 +62,15 @@ static inline uint64_t address_hash(const struct limiter *limiter, const struct 
     return key_part_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, &client->family, 1 + size);
 }
 
-/* The hash of the limit's subject, which is an account, and perhaps an address on either side of it. */
+/* The hash of the limit's subject, as key_join of its parts. */
 static inline uint64_t subject_of(const struct limiter *limiter, const struct drossel_address *client, uint64_t account)
 {
-    const struct policy_subject *subject = &limiter->policy->subjects[limiter->limits[0].subject];
-    if (subject->part_count == 1)
+    static const uint8_t kinds[3] = { POLICY_BY_ACCOUNT, POLICY_BY_ADDRESS, POLICY_BY_ACCOUNT };
+    if (limiter->login_subject == LOGIN_ACCOUNT)
         return account;
-    uint64_t address = address_hash(limiter, client);
-    bool is_first = subject->part[0].kind == POLICY_BY_ACCOUNT;
-    const uint64_t parts[2] = { is_first ? account : address, is_first ? address : account };
-    const uint8_t kinds[2] = { (uint8_t)subject->part[0].kind, (uint8_t)subject->part[1].kind };
-    return key_join(parts, kinds, 2);
+    const uint64_t parts[3] = { account, address_hash(limiter, client), account };
+    unsigned first = limiter->login_subject == LOGIN_ADDRESS_ACCOUNT;
+    return key_join(&parts[first], &kinds[first], 2);
 }
 
 static inline void begin(const struct rate_plan *rate, const struct drossel_address *client, struct table_key key,

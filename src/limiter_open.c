@@ -132,7 +132,7 @@ struct limiter *limiter_open(const struct policy *policy, struct table *table, c
     limiter->has_exemptions = policy_has_exemptions(policy);
     plan_limits(limiter);
     limiter->alone = limiter_alone_plan(limiter);
-    limiter->login = limiter_login_plan(limiter);
+    limiter_login_plan(limiter);
     return limiter;
 }
 

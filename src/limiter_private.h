@@ -32,6 +32,8 @@ struct rate_plan {
     _Alignas(64) struct engine_limit engine; /* a copy */
 };
 
+enum login_subject { LOGIN_OTHER = 0, LOGIN_ACCOUNT, LOGIN_ACCOUNT_ADDRESS, LOGIN_ADDRESS_ACCOUNT };
+
 struct limiter {
     const struct policy *policy;
     struct table *table;
@@ -40,6 +42,7 @@ struct limiter {
     uint32_t *everything;            /* the index of each limit, if all match every request; else NULL */
     const struct rate_plan *alone;   /* the only rate there is, if it goes the shortest way; else NULL */
     const struct rate_plan *login;   /* the same of the shortest way of logins */
+    enum login_subject login_subject; /* what it counts by */
     const struct engine_limit *open_engine; /* the table's, of charges whose outcome is open */
     bool peer_is_client;             /* nobody is trusted to tell another address */
     bool has_classes, has_exemptions; /* of the policy: without them its facts need not be looked at */
@@ -127,7 +130,7 @@ static inline const struct drossel_address *limiter_client_of(const struct limit
 }
 
 /* The shortest way of logins; see limiter_login.c. */
-const struct rate_plan *limiter_login_plan(const struct limiter *limiter);
+void limiter_login_plan(struct limiter *limiter);
 bool limiter_check_login(const struct limiter *limiter, const struct drossel_request *request,
                          struct drossel_decision *decision);
 

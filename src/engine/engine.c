@@ -305,14 +305,15 @@ void engine_exceed(struct engine_state *state, const struct engine_limit *limit,
 uint64_t engine_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
                        uint64_t now_ns)
 {
+    struct sliding_open_refund open = { .cost = cost, .mark = mark };
+    bool is_clear = state->block_end_ns <= mark && state->block_end_ns <= now_ns;
+    if (likely(limit->is_plain && is_clear && sliding_refund_open(state, limit, &open, now_ns)))
+        return open.back;
     bool is_bucket = limit->spec.algorithm == ENGINE_BUCKET || limit->spec.algorithm == ENGINE_LEAKY;
     if (limit->spec.count == 0 || is_blocked(state, now_ns))
         return 0;
     if (!is_bucket && mark < state->block_end_ns) /* charged before a block, after which the counter was afresh */
         return 0;
-    struct sliding_open_refund open = { .cost = cost, .mark = mark };
-    if (limit->spec.algorithm == ENGINE_SLIDING && likely(sliding_refund_open(state, limit, &open, now_ns)))
-        return open.back;
     switch ((enum engine_algorithm)limit->spec.algorithm) {
     case ENGINE_SLIDING:
         return sliding_refund(state, limit, cost, mark, now_ns);
