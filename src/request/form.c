@@ -109,8 +109,7 @@ static void keep_value(const struct pair *pair, uint32_t source, const struct bo
     body_keep(search, source, decode(pair->value, pair->readable, true, room, &search->found->malformed));
 }
 
-static __attribute__((noinline)) void take_value(const struct pair *pair, uint32_t source,
-                                                 const struct body_search *search)
+static void take_value(const struct pair *pair, uint32_t source, const struct body_search *search)
 {
     struct drossel_text name = pair->name;
     if (name.size > BODY_NAME_MAX)
@@ -121,18 +120,24 @@ static __attribute__((noinline)) void take_value(const struct pair *pair, uint32
     search->found->malformed |= is == FORM_NAME_ARRAY;
 }
 
-/* Most fields are too short for a wanted one, or differ from it in their first letter. */
-static inline void take_pair(const struct pair *pair, const struct body_search *search)
+static __attribute__((noinline)) void take_pair(const struct pair *pair, const struct body_search *search)
 {
-    const struct body_source *source = search->sources;
-    size_t size = pair->name.size;
-    for (uint32_t i = 0, count = (uint32_t)search->source_count; i < count; i++, source++) {
-        if (size < source->name.size || source->kind != BODY_FORM || source->name.size == 0)
-            continue;
-        char first = *pair->name.data;
-        if (is_same(first, *source->name.data) || first == ' ')
+    for (uint32_t i = 0; i < search->source_count; i++)
+        if (search->sources[i].kind == BODY_FORM && pair->name.size >= search->sources[i].name.size)
             take_value(pair, i, search);
+}
+
+/* Most fields differ from the wanted ones in their first letter: a bit for each that those may begin with, by its lower five bits, which know
+ * no case. */
+static uint32_t first_letters(const struct body_search *search)
+{
+    uint32_t letters = UINT32_C(1) << (' ' & 31);
+    for (size_t i = 0; i < search->source_count; i++) {
+        char first = search->sources[i].name.size == 0 ? ' ' : *search->sources[i].name.data;
+        if (search->sources[i].kind == BODY_FORM)
+            letters |= first == '_' ? UINT32_MAX : UINT32_C(1) << (first & 31);
     }
+    return letters;
 }
 
 /* Not inlined: it has an array on the stack, and hardly any name is written so. */
@@ -144,20 +149,21 @@ static __attribute__((noinline)) void take_encoded(struct pair *pair, const stru
     take_pair(pair, search);
 }
 
-/* The end of the name at `at`, and whether it is written in escapes. */
-static inline const char *name_end(const char *at, const char *end, bool semicolons, bool *is_encoded)
+/* The end of the name at `at`; sets *encoded to other than 0 if it is written in escapes. */
+static inline const char *name_end(const char *at, const char *end, bool semicolons, uint32_t *encoded)
 {
-    const unsigned ends = EQUALS | AMPERSAND | (semicolons ? SEMICOLON : 0u);
-    *is_encoded = false;
+    const unsigned stops = EQUALS | AMPERSAND | (semicolons ? SEMICOLON : 0u);
+    *encoded = 0;
     for (; !semicolons && end - at >= SCAN_BYTES; at += SCAN_BYTES) {
         scan_block block = scan_load(at);
-        size_t size = scan_first((scan_block)(block == scan_all('=')) | (scan_block)(block == scan_all('&')));
-        *is_encoded |= scan_first((scan_block)(block == scan_all('%')) | (scan_block)(block == scan_all('+'))) < size;
-        if (size < SCAN_BYTES)
-            return at + size;
+        uint32_t ends = scan_bits((scan_block)(block == scan_all('=')) | (scan_block)(block == scan_all('&')));
+        uint32_t escapes = scan_bits((scan_block)(block == scan_all('%')) | (scan_block)(block == scan_all('+')));
+        *encoded |= escapes & ~ends & (ends - 1); /* those before the first end */
+        if (ends != 0)
+            return at + __builtin_ctz(ends);
     }
-    for (; at < end && (kind_of(*at) & ends) == 0; at++)
-        *is_encoded |= kind_of(*at) == ESCAPE;
+    for (; at < end && (kind_of(*at) & stops) == 0; at++)
+        *encoded |= kind_of(*at) == ESCAPE;
     return at;
 }
 
@@ -170,31 +176,33 @@ static inline const char *value_end(const char *at, const char *end, bool semico
         return at;
     }
     for (unsigned i = 0; i < 2 && end - at >= SCAN_BYTES; i++, at += SCAN_BYTES) {
-        size_t size = scan_first((scan_block)(scan_load(at) == scan_all('&')));
-        if (size < SCAN_BYTES)
-            return at + size;
+        uint32_t ends = scan_bits((scan_block)(scan_load(at) == scan_all('&')));
+        if (ends != 0)
+            return at + __builtin_ctz(ends);
     }
     const char *separator = at == end ? NULL : memchr(at, '&', (size_t)(end - at));
     return separator == NULL ? end : separator;
 }
 
-static inline void read_pairs(struct drossel_text body, bool semicolons, const struct body_search *search)
+/* Compiled twice: nearly no body has a semicolon. */
+static inline __attribute__((always_inline)) void read_pairs(struct drossel_text body, bool semicolons,
+                                                             const struct body_search *search)
 {
     const char *at = body.data, *end = at + body.size;
-    struct pair pair;
-    bool is_encoded;
+    const uint32_t letters = first_letters(search);
     for (; at < end; at += at < end) { /* and over the separator */
-        pair.name.data = at;
-        at = name_end(at, end, semicolons, &is_encoded);
-        pair.name.size = (size_t)(at - pair.name.data);
-        bool has_value = at < end && *at == '=';
-        at += has_value;
-        pair.value.data = at;
-        pair.readable = (size_t)(end - at);
-        if (has_value)
-            at = value_end(at, end, semicolons);
-        pair.value.size = (size_t)(at - pair.value.data);
-        if (unlikely(is_encoded))
+        uint32_t encoded;
+        const char *name = at, *name_stop = at = name_end(at, end, semicolons, &encoded), *value = at;
+        if (at < end && *at == '=') {
+            value++;
+            at = value_end(value, end, semicolons);
+        }
+        if (likely(encoded == 0 && (letters >> (*name & 31) & 1) == 0))
+            continue;
+        struct pair pair = { .name = { name, (size_t)(name_stop - name) },
+                             .value = { value, (size_t)(at - value) },
+                             .readable = (size_t)(end - value) };
+        if (encoded != 0)
             take_encoded(&pair, search);
         else
             take_pair(&pair, search);

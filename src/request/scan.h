@@ -28,19 +28,24 @@ static inline scan_block scan_all(char c)
     return (scan_block){ 0 } + (uint8_t)c;
 }
 
-/* Index of the first byte that is not zero, as comparisons of blocks make them; SCAN_BYTES if all are. */
+/* A bit for each byte that is not zero, as comparisons of blocks make them: the lowest is the first byte's. */
+static inline uint32_t scan_bits(scan_block found)
+{
+#if defined(__SSE2__) /* there it is one instruction */
+    typedef char signs __attribute__((vector_size(SCAN_BYTES)));
+    return (uint32_t)__builtin_ia32_pmovmskb128((signs)found);
+#else
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < SCAN_BYTES; i++)
+        bits |= (uint32_t)(found[i] != 0) << i;
+    return bits;
+#endif
+}
+
+/* Index of the first such byte; SCAN_BYTES if there is none. */
 static inline size_t scan_first(scan_block found)
 {
-#if defined(__SSE2__) /* there it is one instruction instead of eight */
-    typedef char signs __attribute__((vector_size(SCAN_BYTES)));
-    unsigned mask = (unsigned)__builtin_ia32_pmovmskb128((signs)found);
-    return (size_t)__builtin_ctz(mask | 1u << SCAN_BYTES);
-#else
-    size_t first = 0;
-    while (first < SCAN_BYTES && found[first] == 0)
-        first++;
-    return first;
-#endif
+    return (size_t)__builtin_ctz(scan_bits(found) | UINT32_C(1) << SCAN_BYTES);
 }
 
 #endif
