@@ -9,7 +9,7 @@
 enum expected { VALUE, VALUE_OR_END, KEY, KEY_OR_END, ANYTHING /* in a container too deep to know */, AFTER };
 
 struct scan {
-    const char *at, *end;
+    const char *begin, *at, *end;
     const struct body_search *search;
     size_t depth; /* open containers */
     enum expected expected;
@@ -72,17 +72,26 @@ static inline void skip_space(struct scan *scan)
         skip_space_and_comments(scan);
 }
 
-/* The first byte from `at` on that is the quote, a backslash or a control character.  Sixteen at a time: most of a body is the
- * inside of strings. */
-static inline const char *run_end(const char *at, const char *end, char quote)
+/* Which bytes of a block are the quote, a backslash or a control character. */
+static inline uint32_t marks_in(const char *at, char quote)
 {
-    const scan_block quotes = scan_all(quote), backslashes = scan_all('\\'), spaces = scan_all(' ');
+    scan_block bytes = scan_load(at);
+    scan_block found = (scan_block)(bytes == scan_all(quote)) | (scan_block)(bytes == scan_all('\\'));
+    return scan_bits(found | (scan_block)(bytes < scan_all(' ')));
+}
+
+/* The first of those from `at` on.  Sixteen at a time: most of a body is the inside of strings; for the rest the body's last sixteen bytes are
+ * looked at again, where it has so many.  `begin`: of the body. */
+static inline const char *run_end(const char *begin, const char *at, const char *end, char quote)
+{
     for (; end - at >= SCAN_BYTES; at += SCAN_BYTES) {
-        scan_block bytes = scan_load(at);
-        scan_block found = (scan_block)(bytes == quotes) | (scan_block)(bytes == backslashes);
-        size_t first = scan_first(found | (scan_block)(bytes < spaces));
-        if (first < SCAN_BYTES)
-            return at + first;
+        uint32_t marks = marks_in(at, quote);
+        if (marks != 0)
+            return at + __builtin_ctz(marks);
+    }
+    if (at < end && end - begin >= SCAN_BYTES) {
+        uint32_t marks = marks_in(end - SCAN_BYTES, quote) >> (SCAN_BYTES - (end - at));
+        return marks != 0 ? at + __builtin_ctz(marks) : end;
     }
     while (at < end && *at != quote && *at != '\\' && (unsigned char)*at >= ' ')
         at++;
@@ -95,7 +104,7 @@ static inline struct drossel_text read_string(struct scan *scan, char quote, boo
     const char *start = ++scan->at, *at = start, *end = scan->end;
     scan->faulty |= quote != '"';
     for (;; at++) {
-        at = run_end(at, end, quote);
+        at = run_end(scan->begin, at, end, quote);
         if (at == end || *at == quote)
             break;
         if (*at != '\\') {
@@ -360,38 +369,42 @@ static void take_token(struct scan *scan)
     scan->at++;
 }
 
-/* Can the key be told from the wanted one by its first letter? */
-static inline bool begins_otherwise(struct drossel_text key, struct drossel_text wanted)
+/* A bit for each letter that a key of one that is wanted may begin with, by its lower five bits, which know no case. */
+static uint32_t first_letters(const struct scan *scan)
 {
-    size_t i = 0, j = 0;
-    if (key.size == 0 || wanted.size == 0 || (unsigned char)*key.data >= 0x80 || (unsigned char)*wanted.data >= 0x80)
-        return false;
-    return next_letter(key, &i) != next_letter(wanted, &j);
+    uint32_t letters = 0;
+    for (size_t i = 0; i < scan->search->source_count; i++) {
+        struct drossel_text name = scan->search->sources[i].name;
+        bool is_usual = name.size > 0 && (unsigned char)*name.data < 0x80;
+        if (scan->wanted[i] == 1)
+            letters |= is_usual ? UINT32_C(1) << (*name.data & 31) : UINT32_MAX;
+    }
+    return letters;
 }
 
 /* A member of the outermost object whose value is a string: take_key and take_string in one. */
-static inline void take_member(struct scan *scan, struct drossel_text key, struct drossel_text value, bool escapes)
+static __attribute__((noinline)) void take_member(struct scan *scan, struct drossel_text key, struct drossel_text value,
+                                                  bool escapes)
 {
-    const struct body_source *sources = scan->search->sources;
-    for (uint32_t i = 0, count = (uint32_t)scan->search->source_count; i < count; i++)
-        if (scan->wanted[i] == 1 && !begins_otherwise(key, sources[i].name) && is_same_key(key, sources[i].name))
+    for (uint32_t i = 0; i < scan->search->source_count; i++)
+        if (scan->wanted[i] == 1 && is_same_key(key, scan->search->sources[i].name))
             keep_string(scan, i, value, escapes);
 }
 
 static inline const char *after_spaces(const char *at, const char *end)
 {
-    while (at < end && unlikely(is_kind(*at, SPACE)))
+    while (at < end && unlikely((unsigned char)*at <= ' ') && is_kind(*at, SPACE))
         at++;
     return at;
 }
 
 /* The closing quote of the string at `at`; NULL if there is none, or a fault in it. */
-static inline const char *string_end(const char *at, const char *end, bool *escapes)
+static inline const char *string_end(const char *begin, const char *at, const char *end, bool *escapes)
 {
     if (at == end || *at != '"')
         return NULL;
     for (at++;; at += 2) {
-        at = run_end(at, end, '"');
+        at = run_end(begin, at, end, '"');
         if (unlikely(end - at < 2)) /* the object ends behind it */
             return NULL;
         if (likely(*at == '"'))
@@ -408,24 +421,26 @@ static struct drossel_text take_plain_members(struct scan *scan)
 {
     struct drossel_text last = { NULL, 0 };
     const char *at = scan->at, *end = scan->end;
+    const uint32_t letters = first_letters(scan);
     scan->depth = scan->is_object[0] = 1;
     scan->expected = KEY_OR_END;
     do {
         bool escapes = false;
-        const char *key = scan->at = after_spaces(at + 1, end), *key_end = string_end(key, end, &escapes);
+        const char *key = scan->at = after_spaces(at + 1, end), *key_end = string_end(scan->begin, key, end, &escapes);
         if (key_end == NULL || escapes)
             return last;
         const char *colon = after_spaces(key_end + 1, end);
         if (colon == end || *colon != ':')
             return last;
-        const char *value = after_spaces(colon + 1, end), *value_end = string_end(value, end, &escapes);
+        const char *value = after_spaces(colon + 1, end), *value_end = string_end(scan->begin, value, end, &escapes);
         if (value_end == NULL)
             return last;
         at = after_spaces(value_end + 1, end);
         if (at == end || (*at != ',' && *at != '}'))
             return last;
         last = (struct drossel_text){ key + 1, (size_t)(key_end - key - 1) };
-        take_member(scan, last, (struct drossel_text){ value + 1, (size_t)(value_end - value - 1) }, escapes);
+        if ((unsigned char)key[1] >= 0x80 || (letters >> (key[1] & 31) & 1) != 0)
+            take_member(scan, last, (struct drossel_text){ value + 1, (size_t)(value_end - value - 1) }, escapes);
         scan->expected = KEY;
     } while (*at == ',');
     scan->at = at;
@@ -464,7 +479,7 @@ void json_values(struct drossel_text body, const struct body_search *search)
     }
     if (body.size == 0)
         return;
-    scan.at = body.data;
+    scan.begin = scan.at = body.data;
     scan.end = body.data + body.size;
     scan.search = search;
     scan.depth = 0;
