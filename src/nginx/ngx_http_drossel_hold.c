@@ -22,6 +22,7 @@
 #define NGX_HTTP_DROSSEL_WAKE_MAX   64
 
 
+static void ngx_http_drossel_wake_held(void) __attribute__((noinline));
 static void ngx_http_drossel_resume(ngx_http_request_t *r);
 
 
@@ -107,10 +108,21 @@ ngx_http_drossel_unhold(ngx_http_drossel_pending_t *pending)
 }
 
 
-/* An outcome is known.  Those woken run later, from the event loop. */
+/* An outcome is known: mostly nobody waits for it. */
 
 void
 ngx_http_drossel_wake(void)
+{
+    if (!ngx_queue_empty(&ngx_http_drossel_held)) {
+        ngx_http_drossel_wake_held();
+    }
+}
+
+
+/* Those woken run later, from the event loop. */
+
+static void
+ngx_http_drossel_wake_held(void)
 {
     ngx_uint_t                   n;
     ngx_event_t                 *wev;
