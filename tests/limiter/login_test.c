@@ -315,6 +315,19 @@ static void only_a_policy_of_one_limit_of_failures_by_account_has_a_shortest_way
     close_inner(&headers);
 }
 
+/* Its charges would never be given back. */
+static void no_limit_of_failures_is_passed_without_a_decision(void **unused)
+{
+    (void)unused;
+    bool has_path;
+    struct inner requests = open_inner("limits: { page: { by: address, allow: 5 per 20s } }\n");
+    struct inner failures = open_inner("limits: { page: { by: address, allow: 5 failures per 20s } }\n");
+    assert_true(limiter_passes(requests.limiter, &has_path));
+    assert_false(limiter_passes(failures.limiter, &has_path));
+    close_inner(&requests);
+    close_inner(&failures);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +335,7 @@ int main(void)
         cmocka_unit_test(several_limits_of_failures_decide_alike_on_the_short_way),
         cmocka_unit_test(the_shortest_way_takes_what_it_is_for),
         cmocka_unit_test(only_a_policy_of_one_limit_of_failures_by_account_has_a_shortest_way),
+        cmocka_unit_test(no_limit_of_failures_is_passed_without_a_decision),
     };
     return cmocka_run_group_tests_name("limiter login", tests, NULL, NULL);
 }
