@@ -174,8 +174,21 @@ ngx_int_t ngx_http_drossel_judge(ngx_http_request_t *r,
 ngx_int_t ngx_http_drossel_facts(ngx_http_request_t *r,
     const struct client_rules *rules, char *path,
     struct drossel_request *request);
+/* What an address is to be set from; it is zero before. */
 void ngx_http_drossel_sockaddr(const struct sockaddr *sa,
     struct drossel_address *address);
+
+static ngx_inline void
+ngx_http_drossel_ipv4(const struct sockaddr *sa,
+    struct drossel_address *address)
+{
+    const struct sockaddr_in  *sin;
+
+    sin = (const struct sockaddr_in *) (const void *) sa;
+
+    address->family = DROSSEL_IPV4;
+    ngx_memcpy(address->bytes, &sin->sin_addr, 4);
+}
 
 /* The path, if it is the URI itself: an untouched simple one still lies where the
  * parser found it. */

@@ -78,15 +78,12 @@ ngx_http_drossel_sockaddr(const struct sockaddr *sa,
     struct drossel_address *address)
 {
     const u_char                *p;
-    const struct sockaddr_in    *sin;
     const struct sockaddr_in6   *sin6;
 
     switch (sa->sa_family) {
 
     case AF_INET:
-        sin = (const struct sockaddr_in *) (const void *) sa;
-        address->family = DROSSEL_IPV4;
-        ngx_memcpy(address->bytes, &sin->sin_addr, 4);
+        ngx_http_drossel_ipv4(sa, address);
         break;
 
     case AF_INET6:
