@@ -45,6 +45,7 @@ typedef struct {
 
 typedef struct {
     ngx_atomic_t                  warned;     /* of a missing client setting */
+    ngx_atomic_t                  forwardless;/* the same, of a missing header */
     ngx_atomic_t                  failures;   /* as struct status_source */
 } ngx_http_drossel_shared_t;
 
@@ -164,6 +165,10 @@ ngx_uint_t ngx_http_drossel_is_challenge(const ngx_table_elt_t *h);
 /* Says where accounts may stand in bodies, when a policy was read. */
 void ngx_http_drossel_sources(ngx_http_drossel_main_conf_t *mcf);
 
+/* Has the body yet to come, and need not be waited for? */
+ngx_uint_t ngx_http_drossel_is_body_idle(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const struct drossel_request *request);
+
 /* Reads the body, and finds accounts in it.  NGX_OK: done; else what a phase handler
  * is to return, and it is called again later. */
 ngx_int_t ngx_http_drossel_read_body(ngx_http_request_t *r,
@@ -214,6 +219,8 @@ void ngx_http_drossel_log_failure(ngx_http_request_t *r,
 void ngx_http_drossel_log_proxy(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, const struct drossel_decision *decision,
     const ngx_str_t *header);
+void ngx_http_drossel_log_forwardless(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const struct drossel_decision *decision);
 ngx_int_t ngx_http_drossel_log_init(ngx_conf_t *cf,
     ngx_http_drossel_main_conf_t *mcf);
 void ngx_http_drossel_log_flush(ngx_http_drossel_main_conf_t *mcf,

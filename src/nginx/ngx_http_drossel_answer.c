@@ -18,6 +18,7 @@ static ngx_int_t ngx_http_drossel_fields(ngx_http_request_t *r,
     const struct http_answer *answer, struct drossel_text *body);
 static ngx_uint_t ngx_http_drossel_has_error_page(ngx_http_request_t *r,
     ngx_uint_t status);
+static void ngx_http_drossel_expect_nothing(ngx_http_request_t *r);
 static ngx_int_t ngx_http_drossel_send(ngx_http_request_t *r,
     const struct http_answer *answer, struct drossel_text body);
 static void ngx_http_drossel_moved(ngx_http_request_t *r, ngx_table_elt_t *from,
@@ -61,6 +62,8 @@ ngx_http_drossel_refuse(ngx_http_request_t *r,
     if (ngx_http_drossel_fields(r, answer, &body) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
+
+    ngx_http_drossel_expect_nothing(r);
 
     if (ngx_http_drossel_has_error_page(r, answer->status)) {
         return answer->status;
@@ -146,6 +149,27 @@ ngx_http_drossel_has_error_page(ngx_http_request_t *r, ngx_uint_t status)
     }
 
     return 0;
+}
+
+
+/*
+ * A client that asks before it sends its body must not be told to go on: nginx
+ * would, to throw the body away.  Such a client may send the body all the same or
+ * leave it out, so that nothing behind this request can be made out.
+ */
+
+static void
+ngx_http_drossel_expect_nothing(ngx_http_request_t *r)
+{
+    if (r->headers_in.expect == NULL || r->expect_tested || r->request_body) {
+        return;
+    }
+
+    r->expect_tested = 1;
+
+    if (r->headers_in.content_length_n > 0 || r->headers_in.chunked) {
+        r->keepalive = 0;
+    }
 }
 
 

@@ -19,6 +19,9 @@ static ngx_int_t ngx_http_drossel_again(ngx_http_request_t *r,
 static ngx_int_t ngx_http_drossel_judge(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
     ngx_http_drossel_seen_t *seen);
+static ngx_int_t ngx_http_drossel_judge_after_all(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    ngx_http_drossel_seen_t *seen, const struct drossel_ticket *ticket);
 static ngx_int_t ngx_http_drossel_carry_out(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
     const struct drossel_request *request, struct drossel_decision *decision);
@@ -171,6 +174,7 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
 {
     char                     path[NGX_HTTP_DROSSEL_PATH_LEN];
     ngx_int_t                read;
+    ngx_uint_t               unread;
     enum drossel_result      rc;
     struct drossel_request   request;
     struct drossel_decision  decision;
@@ -184,9 +188,12 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
     ctx->waiting = 0;
     ngx_http_drossel_unhold(ctx->pending);
 
+    unread = 0;
+
     if (ctx->pending == NULL && limiter_needs_body(mcf->limiter, &request)) {
 
-        read = ngx_http_drossel_read_body(r, ctx);
+        unread = ngx_http_drossel_is_body_idle(r, mcf, &request);
+        read = unread ? NGX_OK : ngx_http_drossel_read_body(r, ctx);
 
         if (read != NGX_OK) {
             return read;
@@ -214,6 +221,17 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
         ngx_http_drossel_log_failure(r, mcf, DROSSEL_TABLE);
     }
 
+    if (unread && !decision.exempt && decision.verdict != DROSSEL_REFUSE
+        && decision.verdict != DROSSEL_DROP)
+    {
+        return ngx_http_drossel_judge_after_all(r, mcf, ctx, seen,
+                                                &decision.ticket);
+    }
+
+    if (decision.missing_forward && !mcf->shared->forwardless) {
+        ngx_http_drossel_log_forwardless(r, mcf, &decision);
+    }
+
     if (decision.verdict == DROSSEL_HOLD) {
         return ngx_http_drossel_pause(r, ctx, &request, &decision);
     }
@@ -225,6 +243,26 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
     }
 
     return ngx_http_drossel_carry_out(r, mcf, ctx, &request, &decision);
+}
+
+
+/*
+ * The body was left alone because of a block, which has ended just now.  What was
+ * charged for the request alone stays.
+ */
+
+static ngx_int_t
+ngx_http_drossel_judge_after_all(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    ngx_http_drossel_seen_t *seen, const struct drossel_ticket *ticket)
+{
+    ngx_int_t  read;
+
+    limiter_settle(mcf->table, ticket, DROSSEL_OTHER, table_now(mcf->table));
+
+    read = ngx_http_drossel_read_body(r, ctx);
+
+    return read == NGX_OK ? ngx_http_drossel_judge(r, mcf, ctx, seen) : read;
 }
 
 
