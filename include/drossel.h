@@ -149,6 +149,7 @@ struct drossel_quota {
     uint64_t more_ns;        /* until one more than `remaining` would be admitted; 0 when full.  Violated or blocked:
                                 until this request would be; DROSSEL_NEVER: never */
     bool violated;           /* it refused this request */
+    bool counts_failures;    /* so that its numbers tell how often others have failed for the same key */
 };
 
 /* What counted as a failure comes to this when the answer is known. */

@@ -89,6 +89,13 @@ static void gather_violated(struct making *making)
 
 /* ---- fields ---- */
 
+/* How many guesses an account has left tells a stranger how its owner, or another stranger, has fared.  A token that is merely there
+ * proves nothing; that of the limit which refused is no secret, as Retry-After tells it. */
+static bool is_told(const struct making *making, const struct drossel_quota *quota)
+{
+    return !quota->counts_failures || quota->violated || making->rules->reveal == HTTP_REVEAL_EVERYONE;
+}
+
 /* A window in whole seconds; one below a second cannot be said. */
 static struct http_policy_item policy_item(const struct drossel_quota *quota)
 {
@@ -125,6 +132,8 @@ static void put_fields(struct making *making, struct http_fields_input *input)
     struct http_field_list list = { answer->field, answer->field_count, HTTP_ANSWER_FIELDS };
     size_t count = 0;
     for (size_t i = 0; making->revealed && i < making->quota_count; i++) {
+        if (!is_told(making, &making->decision->quota[i]))
+            continue;
         policies[count] = policy_item(&making->decision->quota[i]);
         limits[count] = limit_item(&making->decision->quota[i]);
         if (http_policy_item_check(&policies[count]) == NULL)

@@ -122,6 +122,30 @@ static void numbers_and_names_are_told_as_the_policy_reveals_them(void **state)
     }
 }
 
+static void what_is_left_of_failures_is_told_to_everyone_or_to_nobody(void **state)
+{
+    (void)state;
+    static const struct {
+        enum http_reveal reveal;
+        bool violated;
+        const char *fields;
+    } table[] = {
+        { HTTP_REVEAL_SIGNED_IN, false, "\"login\";r=0;t=13" },
+        { HTTP_REVEAL_SIGNED_IN, true, "\"login\";r=0;t=13, \"day\";r=900;t=13" },
+        { HTTP_REVEAL_EVERYONE, false, "\"login\";r=0;t=13, \"day\";r=900;t=80" },
+        { HTTP_REVEAL_NOBODY, true, "" },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct http_answer_rules rules = plain_rules();
+        struct drossel_decision decision = refusal();
+        rules.reveal = (uint8_t)table[i].reveal;
+        decision.signed_in = true;
+        decision.quota[1].counts_failures = true;
+        decision.quota[1].violated = table[i].violated;
+        assert_string_equal(field(answer_to(&rules, &decision, "*/*"), "RateLimit"), table[i].fields);
+    }
+}
+
 static void every_profile_is_written_and_no_name_twice(void **state)
 {
     (void)state;
@@ -462,6 +486,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refusal_carries_the_contract),
         cmocka_unit_test(numbers_and_names_are_told_as_the_policy_reveals_them),
+        cmocka_unit_test(what_is_left_of_failures_is_told_to_everyone_or_to_nobody),
         cmocka_unit_test(every_profile_is_written_and_no_name_twice),
         cmocka_unit_test(retry_after_is_never_early_and_spreads_within_the_jitter),
         cmocka_unit_test(the_window_ends_no_later_than_retry_after),
