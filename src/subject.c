@@ -242,9 +242,11 @@ size_t subject_digest_format(uint32_t head, char *out, size_t cap)
     return copy_cut(text, sizeof text, out, cap);
 }
 
-/* A path may hold any byte: what is no plain ASCII is shown as `?`, so that no log line can be forged. */
-static size_t plain_copy(struct drossel_text text, char *out, size_t cap)
+/* It may hold any byte, and no log line must be forged with it. */
+size_t subject_plain_format(struct drossel_text text, char *out, size_t cap)
 {
+    if (cap == 0)
+        return 0;
     size_t size = text.size < cap ? text.size : cap - 1;
     for (size_t i = 0; i < size; i++)
         out[i] = text.data[i] > ' ' && text.data[i] < 127 ? text.data[i] : '?';
@@ -262,7 +264,7 @@ static size_t part_format(struct subject_finder *finder, const struct policy_par
     case POLICY_BY_SITE:
         return (size_t)snprintf(out, cap, "site");
     case POLICY_BY_PATH:
-        return subject_part(finder, part, &text) ? plain_copy(text, out, cap) : 0;
+        return subject_part(finder, part, &text) ? subject_plain_format(text, out, cap) : 0;
     case POLICY_BY_ACCOUNT:
         return subject_account_format(finder, out, cap);
     case POLICY_BY_TOKEN:

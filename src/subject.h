@@ -79,8 +79,11 @@ const struct policy_override *subject_override(struct subject_finder *finder, co
 size_t subject_format(struct subject_finder *finder, uint32_t index, char *out, size_t cap);
 
 /* The selected account as `#` and 8 hexadecimal digits of its digest, which is HMAC-SHA-256 where the policy has a secret, else
- * SHA-256: the same in all tables and logs. */
+ * SHA-256: the same in all tables and logs.  With `table: { reveal: true }` the name itself, as it is counted. */
 size_t subject_account_format(struct subject_finder *finder, char *out, size_t cap);
+
+/* A text of a client, cut to `cap`: what is no plain ASCII is shown as `?`.  Returns the length. */
+size_t subject_plain_format(struct drossel_text text, char *out, size_t cap);
 
 /* An address as it is counted, with its prefix, cut to `cap`.  Returns the length. */
 size_t subject_address_format(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap);

@@ -126,6 +126,8 @@ size_t subject_account_format(struct subject_finder *finder, char *out, size_t c
     enum account_class class;
     uint8_t digest[ACCOUNT_DIGEST_BYTES];
     size_t size = fold(raw, message, &class);
+    if (finder->policy->table_reveal)
+        return subject_plain_format((struct drossel_text){ message + 1, size - 1 }, out, cap);
     struct drossel_text secret = finder->policy->secret;
     account_digest(secret.data, secret.size, account_class_name(class), (struct drossel_text){ message + 1, size - 1 },
                    digest);

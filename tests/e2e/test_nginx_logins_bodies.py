@@ -271,3 +271,11 @@ def test_neither_log_nor_table_has_an_account_in_the_clear(nginx, application, s
     assert server.lines("REFUSED limit=login key=#")
     told = server.error_log().encode() + (server.folder / "table").read_bytes() + (server.folder / "access.log").read_bytes()
     assert b"unusual" not in told.lower()
+
+
+def test_accounts_are_named_in_the_clear_if_the_policy_says_so(nginx, application, tmp_path):
+    text = policy(allow=1, more=", block: 1h").replace("limits:", f"table: {{ path: {tmp_path}/table, keys: 1k, reveal: true }}\nlimits:")
+    server = nginx(text, server=f"location / {{ proxy_pass http://127.0.0.1:{application.port}; }}")
+    assert [post(server, b"email=+Quite.Unusual@a.example%0a") for _ in range(2)] == [401, 429]
+    assert server.lines("REFUSED limit=login key=quite.unusual@a.example ")
+    assert b"quite.unusual@a.example" in (tmp_path / "table").read_bytes()
