@@ -250,9 +250,21 @@ ngx_http_drossel_send_text(ngx_http_request_t *r, ngx_uint_t status,
 ngx_int_t
 ngx_http_drossel_add_challenge(ngx_http_request_t *r, const char *limit)
 {
+    ngx_list_t       *list;
     ngx_table_elt_t  *h;
 
-    h = ngx_list_push(&r->headers_in.headers);
+    list = &r->headers_in.headers;
+
+    /* of a request line that cannot be made out the error page is judged, and no
+     * header was ever read */
+
+    if (list->last == NULL
+        && ngx_list_init(list, r->pool, 1, sizeof(ngx_table_elt_t)) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    h = ngx_list_push(list);
     if (h == NULL) {
         return NGX_ERROR;
     }

@@ -248,3 +248,25 @@ def test_mark_and_dry_run_let_everything_through(nginx):
         assert server.statuses(4) == [200] * 4
         words = [line.split()[1].split("|")[:2] for line in server.access_log(4)]
         assert words == [["PASSED", decides], ["PASSED", decides], [word, "page"], [word, "page"]]
+
+
+@pytest.mark.parametrize("action", ["challenge", "mark", "refuse", "drop"])
+@pytest.mark.parametrize("request_bytes", [b"GET\r\n\r\n", b"\x16\x03\x01\x00\xff\r\n\r\n", b"GET / HTTP/9.1\r\n\r\n", b"GET /%00 HTTP/1.1\r\n\r\n",
+                                           b"GET /" + b"a" * 3000 + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nX: " + b"a" * 3000 + b"\r\n\r\n",
+                                           b"GET / HTTP/1.1\r\n\r\n"],
+                         ids=["no path", "TLS", "version", "NUL", "long line", "long field", "no host"])
+def test_the_error_page_of_a_malformed_request_ends_no_worker(nginx, action, request_bytes):
+    server = nginx(f"client: {{ trusted: [127.0.0.1], address_from: X-Forwarded-For }}\nlimits: {{ page: {{ by: address, allow: 0 per 1s, action: {action} }} }}\n",
+                   server="""large_client_header_buffers 2 1k; error_page 400 414 494 505 /sorry;
+                             location = /sorry { drossel on; proxy_pass http://127.0.0.1:PORT/inside; proxy_set_header Host x; }
+                             location = /inside { drossel off; try_files /file.txt =404; }""")
+    before = server.workers()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        client.sendall(request_bytes)
+        try:
+            while client.recv(65536):
+                pass
+        except ConnectionResetError:
+            pass
+    server.access_log(1)
+    assert server.workers() == before

@@ -343,9 +343,9 @@ static void how_an_account_has_fared_is_not_told_for_a_made_up_token(void **stat
     assert_int_equal(decision.verdict, DROSSEL_REFUSE);
     assert_int_equal(decision.quota_count, 2);
     assert_int_equal(drossel_answer_format(limiter, &decision, (struct drossel_text){ 0 }, 0, &answer), DROSSEL_OK);
-    const struct drossel_header *field = find_field(&answer, "RateLimit");
+    const struct drossel_text *field = find_field(&answer, "RateLimit");
     assert_non_null(field);
-    assert_null(memmem(field->value.data, field->value.size, "login", 5));
+    assert_null(memmem(field->data, field->size, "login", 5));
     drossel_close(limiter);
 }
 
