@@ -164,6 +164,16 @@ static void put_retry_after(struct making *making, struct http_fields_input *inp
         answer->field_count = list.count;
 }
 
+/*
+ * The second that dates are counted from.  They name whole seconds, and so does unix_now_s, but the wait begins within
+ * that second: rounded up for itself it may end after the date.  One second later then, and not in any other case.
+ */
+static uint64_t dates_from_s(const struct http_answer_request *request, uint64_t wait_ns)
+{
+    uint64_t beyond_ns = (wait_ns + SECOND_NS - 1) % SECOND_NS;
+    return request->unix_now_s + (beyond_ns + request->unix_now_ns >= SECOND_NS);
+}
+
 static struct http_fields_input fields_input(const struct making *making)
 {
     const struct http_answer_rules *rules = making->rules;
@@ -171,6 +181,7 @@ static struct http_fields_input fields_input(const struct making *making)
     bool ends = making->answer->retry_after_s > 0;
     uint64_t now_s = making->request->unix_now_s;
     uint64_t wait_ns = bounded(decision->wait_ns);
+    uint64_t spread_ns = ends ? jitter_ns(wait_ns, rules->jitter_ppm, decision->subject_hash, now_s) : 0;
     return (struct http_fields_input){
         .denied = true,
         .on_redirect = true,
@@ -178,8 +189,8 @@ static struct http_fields_input fields_input(const struct making *making)
         .has_retry_after = ends && (rules->headers & HTTP_RETRY_AFTER) != 0,
         .retry_after_date = rules->date,
         .retry_after_ns = ends ? wait_ns : 0,
-        .jitter_ns = ends ? jitter_ns(wait_ns, rules->jitter_ppm, decision->subject_hash, now_s) : 0,
-        .now_s = now_s,
+        .jitter_ns = spread_ns,
+        .now_s = dates_from_s(making->request, ends ? wait_ns + spread_ns : 0),
         .violated = making->violated,
         .violated_count = making->violated_count,
     };

@@ -33,6 +33,7 @@ ngx_int_t
 ngx_http_drossel_refuse(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct drossel_decision *decision)
 {
+    struct timespec                 now;
     struct drossel_text             body;
     struct http_answer              scratch;
     const struct http_answer       *answer;
@@ -55,6 +56,16 @@ ngx_http_drossel_refuse(ngx_http_request_t *r,
     /* HEAD gets the length of what GET would get; nginx leaves the body out */
 
     request.unix_now_s = (uint64_t) ngx_time();
+
+    if (rules->date || (rules->headers & HTTP_X_RATELIMIT)) {
+
+        /* nginx's own time is that of the event loop's last turn */
+
+        (void) clock_gettime(CLOCK_REALTIME, &now);
+
+        request.unix_now_s = (uint64_t) now.tv_sec;
+        request.unix_now_ns = (uint32_t) now.tv_nsec;
+    }
 
     answer = http_answer_cached(mcf->answers, rules, decision, &request,
                                 &scratch);

@@ -1,4 +1,5 @@
 """What a refused, delayed, dropped or challenged client meets."""
+import email.utils
 import http.client
 import json
 import socket
@@ -270,3 +271,16 @@ def test_the_error_page_of_a_malformed_request_ends_no_worker(nginx, action, req
             pass
     server.access_log(1)
     assert server.workers() == before
+
+
+def test_a_date_is_never_before_the_wait_is_over(nginx):
+    """Each a little later within the second; a date from nginx's own seconds would be too early for half of them."""
+    server = nginx("answer: { date: true, jitter: 0% }\nlimits: { page: { by: address, allow: 1 per 60s, algorithm: fixed, from: first } }\n")
+    assert server.fetch("/").status == 200
+    for count in range(2, 14):
+        answer = server.fetch("/", headers={"Accept": "text/plain"})
+        now = time.time()
+        wait = float(server.access_log(count)[-1].split("|")[3])
+        told = email.utils.parsedate_to_datetime(answer.headers["Retry-After"]).timestamp()
+        assert -0.05 < told - (now + wait) < 1  # `now` is a little after the decision
+        time.sleep(0.09)
