@@ -52,6 +52,9 @@ bool subject_is_address(const struct policy *policy, uint32_t index);
 /* How many accounts the request names: 0, mostly 1, more if a field is there more than once. */
 unsigned subject_account_count(struct subject_finder *finder);
 
+/* Is it uncertain which account the request is about: does it name several, or one that cannot be read?  Then a success clears none. */
+bool subject_is_account_doubtful(struct subject_finder *finder, unsigned *count);
+
 /* A hash of all accounts that the request names, for limits that count different ones; 0 if it names none. */
 uint64_t subject_accounts_thing(struct subject_finder *finder);
 
