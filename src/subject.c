@@ -80,10 +80,37 @@ bool subject_find_first(struct subject_finder *finder, const struct policy_sourc
     return false;
 }
 
+/* Has a header other values behind its first one?  Applications differ in which of them they take. */
+static bool is_header_ambiguous(const struct drossel_request *request, struct drossel_text name,
+                                struct drossel_text first)
+{
+    struct drossel_text line;
+    for (unsigned nth = 1; request_header(request, name, nth, &line); nth++)
+        if (line.size > 0 && (line.size != first.size || memcmp(line.data, first.data, first.size) != 0))
+            return true;
+    return false;
+}
+
+/* A header is sent twice with different tokens by nobody but him who wants a new key with each invented one and is known to the
+ * application by the other: all such requests have one token, which no header can hold. */
+static void look_for_token(struct subject_finder *finder)
+{
+    static const struct drossel_text ambiguous = { "", 1 }; /* a NUL */
+    const struct policy *policy = finder->policy;
+    for (uint32_t i = 0; i < policy->token_from_count; i++) {
+        const struct policy_source *source = &policy->token_from[i];
+        if (!subject_find_first(finder, source, 1, &finder->token))
+            continue;
+        if (source->kind == POLICY_FROM_HEADER && is_header_ambiguous(finder->request, source->name, finder->token))
+            finder->token = ambiguous;
+        return;
+    }
+}
+
 static bool find_token(struct subject_finder *finder, struct drossel_text *text)
 {
     if (!finder->looked_for_token) {
-        (void)subject_find_first(finder, finder->policy->token_from, finder->policy->token_from_count, &finder->token);
+        look_for_token(finder);
         finder->looked_for_token = true;
     }
     *text = finder->token;

@@ -208,3 +208,17 @@ def test_a_header_is_found_behind_hundreds_of_empty_lines_of_it(nginx, policy):
     assert [get(empty, b"right") for empty in (0, 300, 1)] == [200, 200, 429]
     assert [get(empty, b"wrong") for empty in (300, 0)] == [200, 200]
     assert get(300, b"right") == 429
+
+
+def test_a_token_beside_an_invented_one_buys_no_new_key(nginx):
+    server = nginx("client: { token_from: [header.X-Key] }\nlimits: { page: { by: token, allow: 2 per 1h, overrides: { partner: unlimited } } }\n")
+
+    def get(*tokens):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+            client.sendall(b"GET / HTTP/1.0\r\n" + b"".join(b"X-Key: " + token + b"\r\n" for token in tokens) + b"\r\n")
+            return int(client.recv(65536).split()[1])
+
+    assert [get(b"%d" % i, b"own") for i in range(3)] == [200, 200, 429]
+    assert [get(b"own", b"%d" % i) for i in range(2)] + [get(b"partner", b"own")] == [429] * 3
+    assert [get(b"own"), get(b"", b"own"), get(b"own", b"own"), get(b"other")] == [200, 200, 429, 200]
+    assert [get(b"partner") for _ in range(4)] == [200] * 4
