@@ -31,6 +31,8 @@ static ngx_uint_t ngx_http_drossel_is_body_here(ngx_http_request_t *r);
 static void ngx_http_drossel_body_handler(ngx_http_request_t *r);
 static void ngx_http_drossel_accounts(ngx_http_request_t *r,
     ngx_http_drossel_pending_t *pending);
+static void ngx_http_drossel_query(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, struct body_found *found);
 static ngx_int_t ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
     ngx_http_drossel_bytes_t *bytes);
 static ngx_int_t ngx_http_drossel_copy(ngx_chain_t *in, u_char *p, u_char *end);
@@ -219,21 +221,22 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
         return;
     }
 
-    if (bytes.size == 0) {
-        return;
+    body_found_init(&found, buffer, sizeof(buffer));
+
+    if (bytes.size) {
+        ngx_memzero(&body, sizeof(struct body));
+
+        body.content_type_count = ngx_http_drossel_headers(r, types,
+                                                      &body.content_encoding);
+        body.content_types = types;
+        body.bytes.data = (const char *) bytes.data;
+        body.bytes.size = bytes.size;
+        body.truncated = bytes.truncated;
+
+        (void) body_accounts(&body, mcf->sources, mcf->source_count, &found);
     }
 
-    ngx_memzero(&body, sizeof(struct body));
-
-    body.content_type_count = ngx_http_drossel_headers(r, types,
-                                                       &body.content_encoding);
-    body.content_types = types;
-    body.bytes.data = (const char *) bytes.data;
-    body.bytes.size = bytes.size;
-    body.truncated = bytes.truncated;
-
-    body_found_init(&found, buffer, sizeof(buffer));
-    (void) body_accounts(&body, mcf->sources, mcf->source_count, &found);
+    ngx_http_drossel_query(r, mcf, &found);
 
     pending->unreadable = found.malformed || found.too_many;
 
@@ -244,6 +247,41 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
     if (bytes.copied) {
         (void) ngx_pfree(r->pool, bytes.data);
     }
+}
+
+
+/*
+ * Many applications (servlets, Rails, $_REQUEST of PHP) take a form's field from the
+ * query as well, also with a POST.  A query need not be a form, though: faults in it
+ * tell nothing.
+ */
+
+static void
+ngx_http_drossel_query(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, struct body_found *found)
+{
+    bool                 malformed;
+    u_char              *query, *end;
+    struct body          body;
+    struct drossel_text  form = DROSSEL_TEXT("application/x-www-form-urlencoded");
+
+    end = r->unparsed_uri.data + r->unparsed_uri.len;
+    query = ngx_strlchr(r->unparsed_uri.data, end, '?');
+
+    if (query == NULL || ++query == end) {
+        return;
+    }
+
+    ngx_memzero(&body, sizeof(struct body));
+
+    body.content_types = &form;
+    body.content_type_count = 1;
+    body.bytes.data = (const char *) query;
+    body.bytes.size = (size_t) (end - query);
+
+    malformed = found->malformed;
+    (void) body_accounts(&body, mcf->sources, mcf->source_count, found);
+    found->malformed = malformed;
 }
 
 
