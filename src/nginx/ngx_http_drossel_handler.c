@@ -19,6 +19,8 @@ static ngx_int_t ngx_http_drossel_again(ngx_http_request_t *r,
 static ngx_int_t ngx_http_drossel_judge(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
     ngx_http_drossel_seen_t *seen);
+static void ngx_http_drossel_complete(ngx_http_drossel_main_conf_t *mcf,
+    const ngx_http_drossel_ctx_t *ctx, struct drossel_request *request);
 static ngx_int_t ngx_http_drossel_judge_after_all(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
     ngx_http_drossel_seen_t *seen, const struct drossel_ticket *ticket);
@@ -33,6 +35,9 @@ static ngx_int_t ngx_http_drossel_challenge(ngx_http_request_t *r,
     const struct drossel_decision *decision);
 static void ngx_http_drossel_keep(ngx_http_drossel_ctx_t *ctx,
     const struct drossel_decision *decision);
+static void ngx_http_drossel_warn(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const struct drossel_decision *decision,
+    const ngx_http_drossel_seen_t *seen);
 static void ngx_http_drossel_watch(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, const struct drossel_decision *decision,
     const ngx_table_elt_t *forwarded);
@@ -200,14 +205,7 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
         }
     }
 
-    request.now_ns = table_now(mcf->table);
-
-    if (ctx->pending) {
-        request.arrived_ns = ctx->pending->arrived_ns;
-        request.accounts = ctx->pending->accounts;
-        request.account_count = ctx->pending->account_count;
-        request.is_account_unreadable = ctx->pending->unreadable;
-    }
+    ngx_http_drossel_complete(mcf, ctx, &request);
 
     rc = limiter_check_remembering(mcf->limiter, mcf->memory, &request,
                                    &decision);
@@ -228,21 +226,32 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
                                                 &decision.ticket);
     }
 
-    if (decision.missing_forward && !mcf->shared->forwardless) {
-        ngx_http_drossel_log_forwardless(r, mcf, &decision);
-    }
-
     if (decision.verdict == DROSSEL_HOLD) {
         return ngx_http_drossel_pause(r, ctx, &request, &decision);
     }
 
     ngx_http_drossel_tell(mcf, &request, &decision);
 
-    if (!mcf->watch.done && seen->forwarded) {
-        ngx_http_drossel_watch(r, mcf, &decision, seen->forwarded);
-    }
+    ngx_http_drossel_warn(r, mcf, &decision, seen);
 
     return ngx_http_drossel_carry_out(r, mcf, ctx, &request, &decision);
+}
+
+
+/* The time, and what was found in the body. */
+
+static void
+ngx_http_drossel_complete(ngx_http_drossel_main_conf_t *mcf,
+    const ngx_http_drossel_ctx_t *ctx, struct drossel_request *request)
+{
+    request->now_ns = table_now(mcf->table);
+
+    if (ctx->pending) {
+        request->arrived_ns = ctx->pending->arrived_ns;
+        request->accounts = ctx->pending->accounts;
+        request->account_count = ctx->pending->account_count;
+        request->is_account_unreadable = ctx->pending->unreadable;
+    }
 }
 
 
@@ -371,6 +380,23 @@ ngx_http_drossel_keep(ngx_http_drossel_ctx_t *ctx,
         ctx->remaining = 0;
         ctx->wait_ns = decision->dry_run_wait_ns;
         ctx->delay_ns = decision->dry_run_delay_ns;
+    }
+}
+
+
+/* Of proxies that name no client, or that the policy does not know. */
+
+static void
+ngx_http_drossel_warn(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
+    const struct drossel_decision *decision,
+    const ngx_http_drossel_seen_t *seen)
+{
+    if (decision->missing_forward && !mcf->shared->forwardless) {
+        ngx_http_drossel_log_forwardless(r, mcf, decision);
+    }
+
+    if (!mcf->watch.done && seen->forwarded) {
+        ngx_http_drossel_watch(r, mcf, decision, seen->forwarded);
     }
 }
 
