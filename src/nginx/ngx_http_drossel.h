@@ -120,6 +120,15 @@ typedef struct {
 } ngx_http_drossel_pending_t;
 
 
+/* An answer that waits for the end of a request's body. */
+
+typedef struct {
+    ngx_uint_t                    status;
+    const char                   *content_type;   /* NULL: no body */
+    struct drossel_text           body;
+} ngx_http_drossel_late_t;
+
+
 /*
  * What is kept of a decision, for variables and so that no request is judged
  * twice.  It hangs on the request's pool, because an internal redirect clears
@@ -133,6 +142,7 @@ typedef struct {
     uint64_t                      delay_ns;
     ngx_http_drossel_open_t      *open;       /* NULL: nothing to settle */
     ngx_http_drossel_pending_t   *pending;    /* NULL: decided at once, or yet to be */
+    ngx_http_drossel_late_t      *late;       /* NULL: answered at once, or not by us */
     struct drossel_address        client;
     u_char                        word;       /* ngx_http_drossel_word_e */
     u_char                        dry_run;    /* nobody was bothered */

@@ -19,8 +19,12 @@ static ngx_int_t ngx_http_drossel_fields(ngx_http_request_t *r,
 static ngx_uint_t ngx_http_drossel_has_error_page(ngx_http_request_t *r,
     ngx_uint_t status);
 static void ngx_http_drossel_expect_nothing(ngx_http_request_t *r);
-static ngx_int_t ngx_http_drossel_send(ngx_http_request_t *r,
+static ngx_uint_t ngx_http_drossel_is_body_near(ngx_http_request_t *r);
+static ngx_int_t ngx_http_drossel_refuse_late(ngx_http_request_t *r,
     const struct http_answer *answer, struct drossel_text body);
+static void ngx_http_drossel_late_handler(ngx_http_request_t *r);
+static ngx_int_t ngx_http_drossel_send(ngx_http_request_t *r,
+    ngx_uint_t status, const char *content_type, struct drossel_text body);
 static void ngx_http_drossel_moved(ngx_http_request_t *r, ngx_table_elt_t *from,
     ngx_table_elt_t *to);
 
@@ -76,13 +80,99 @@ ngx_http_drossel_refuse(ngx_http_request_t *r,
 
     ngx_http_drossel_expect_nothing(r);
 
+    if (ngx_http_drossel_is_body_near(r)) {
+        return ngx_http_drossel_refuse_late(r, answer, body);
+    }
+
     if (ngx_http_drossel_has_error_page(r, answer->status)) {
         return answer->status;
     }
 
-    ngx_http_finalize_request(r, ngx_http_drossel_send(r, answer, body));
+    ngx_http_finalize_request(r, ngx_http_drossel_send(r, answer->status,
+                                                       answer->content_type,
+                                                       body));
 
     return NGX_DONE;
+}
+
+
+/*
+ * In HTTP/2 the header of a form comes before its body, though both were sent
+ * together.  An answer in between ends the stream with a reset, which is allowed, but
+ * makes some clients (curl 7.88 among them) lose the answer.  So a body that is
+ * small enough for memory is waited for.
+ */
+
+static ngx_uint_t
+ngx_http_drossel_is_body_near(ngx_http_request_t *r)
+{
+#if (NGX_HTTP_V2)
+
+    ngx_http_core_loc_conf_t  *clcf;
+
+    if (r->stream == NULL || r->stream->in_closed || r->request_body
+        || r->headers_in.content_length_n <= 0)
+    {
+        return 0;
+    }
+
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+    return (size_t) r->headers_in.content_length_n
+           <= clcf->client_body_buffer_size;
+
+#else
+
+    return 0;
+
+#endif
+}
+
+
+static ngx_int_t
+ngx_http_drossel_refuse_late(ngx_http_request_t *r,
+    const struct http_answer *answer, struct drossel_text body)
+{
+    ngx_int_t                 rc;
+    ngx_http_drossel_late_t  *late;
+
+    late = ngx_palloc(r->pool, sizeof(ngx_http_drossel_late_t));
+    if (late == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    late->status = answer->status;
+    late->content_type = answer->content_type;
+    late->body = body;
+
+    ngx_http_drossel_get_ctx(r)->late = late;
+
+    rc = ngx_http_read_client_request_body(r, ngx_http_drossel_late_handler);
+
+    if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+        return rc;
+    }
+
+    ngx_http_finalize_request(r, NGX_DONE);
+
+    return NGX_DONE;
+}
+
+
+static void
+ngx_http_drossel_late_handler(ngx_http_request_t *r)
+{
+    ngx_int_t                 rc;
+    ngx_http_drossel_late_t  *late;
+
+    late = ngx_http_drossel_get_ctx(r)->late;
+
+    rc = ngx_http_drossel_has_error_page(r, late->status)
+         ? (ngx_int_t) late->status
+         : ngx_http_drossel_send(r, late->status, late->content_type,
+                                 late->body);
+
+    ngx_http_finalize_request(r, rc);
 }
 
 
@@ -185,8 +275,8 @@ ngx_http_drossel_expect_nothing(ngx_http_request_t *r)
 
 
 static ngx_int_t
-ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer,
-    struct drossel_text body)
+ngx_http_drossel_send(ngx_http_request_t *r, ngx_uint_t status,
+    const char *content_type, struct drossel_text body)
 {
     /* a client that goes on sending its body must not be mistaken for the next */
 
@@ -196,12 +286,11 @@ ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer,
 
     r->err_status = 0;
 
-    if (answer->content_type == NULL) {
+    if (content_type == NULL) {
         body.size = 0;
     }
 
-    return ngx_http_drossel_send_text(r, answer->status, answer->content_type,
-                                      body);
+    return ngx_http_drossel_send_text(r, status, content_type, body);
 }
 
 

@@ -162,6 +162,20 @@ def test_http2_head_and_upload_are_refused_cleanly(nginx):
     assert (out.returncode, out.stdout) == (0, "2 429")
 
 
+@pytest.mark.parametrize("size", [1, 500, 8000])
+def test_the_answer_to_a_form_of_http2_arrives(nginx, size):
+    """curl loses an answer that comes before the end of what it sends."""
+    server = nginx("limits: { page: { by: address, allow: 0 per 1h } }\n", listen="http2", server="""
+        location /own { error_page 429 =430 /sorry; } location = /sorry { try_files /file.txt =404; }""")
+    for path, status in (("/", "429"), ("/own", "430")):
+        for _ in range(10):
+            out = subprocess.run(["curl", "-s", "--http2-prior-knowledge", "-w", " %{http_code}", "-d", "x" * size, "-m", "10",
+                                  f"http://127.0.0.1:{server.port}{path}"], capture_output=True, text=True, timeout=20)
+            assert (out.returncode, out.stdout.split()[-1]) == (0, status)
+            assert ("quota-exceeded" if status == "429" else "a small file") in out.stdout
+    assert [line.split()[1].split("|")[0] for line in server.access_log(20)] == ["REFUSED"] * 20
+
+
 def test_drop_closes_without_an_answer(nginx):
     server = nginx("limits: { page: { by: address, allow: 2 per 1h, action: drop } }\n")
     server.statuses(2)
