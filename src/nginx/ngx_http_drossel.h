@@ -124,6 +124,7 @@ typedef struct {
 
 typedef struct {
     ngx_uint_t                    status;
+    ngx_uint_t                    plain;          /* nginx makes the body */
     const char                   *content_type;   /* NULL: no body */
     struct drossel_text           body;
 } ngx_http_drossel_late_t;

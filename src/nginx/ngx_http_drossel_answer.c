@@ -20,8 +20,9 @@ static ngx_uint_t ngx_http_drossel_has_error_page(ngx_http_request_t *r,
     ngx_uint_t status);
 static void ngx_http_drossel_expect_nothing(ngx_http_request_t *r);
 static ngx_uint_t ngx_http_drossel_is_body_near(ngx_http_request_t *r);
-static ngx_int_t ngx_http_drossel_refuse_late(ngx_http_request_t *r,
-    const struct http_answer *answer, struct drossel_text body);
+static ngx_int_t ngx_http_drossel_answer_late(ngx_http_request_t *r,
+    ngx_uint_t status, const struct http_answer *answer,
+    struct drossel_text body);
 static void ngx_http_drossel_late_handler(ngx_http_request_t *r);
 static ngx_int_t ngx_http_drossel_send(ngx_http_request_t *r,
     ngx_uint_t status, const char *content_type, struct drossel_text body);
@@ -81,7 +82,7 @@ ngx_http_drossel_refuse(ngx_http_request_t *r,
     ngx_http_drossel_expect_nothing(r);
 
     if (ngx_http_drossel_is_body_near(r)) {
-        return ngx_http_drossel_refuse_late(r, answer, body);
+        return ngx_http_drossel_answer_late(r, answer->status, answer, body);
     }
 
     if (ngx_http_drossel_has_error_page(r, answer->status)) {
@@ -129,8 +130,10 @@ ngx_http_drossel_is_body_near(ngx_http_request_t *r)
 }
 
 
+/* Without "answer" nginx makes the body. */
+
 static ngx_int_t
-ngx_http_drossel_refuse_late(ngx_http_request_t *r,
+ngx_http_drossel_answer_late(ngx_http_request_t *r, ngx_uint_t status,
     const struct http_answer *answer, struct drossel_text body)
 {
     ngx_int_t                 rc;
@@ -141,8 +144,9 @@ ngx_http_drossel_refuse_late(ngx_http_request_t *r,
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    late->status = answer->status;
-    late->content_type = answer->content_type;
+    late->status = status;
+    late->plain = answer == NULL;
+    late->content_type = answer ? answer->content_type : NULL;
     late->body = body;
 
     ngx_http_drossel_get_ctx(r)->late = late;
@@ -167,7 +171,7 @@ ngx_http_drossel_late_handler(ngx_http_request_t *r)
 
     late = ngx_http_drossel_get_ctx(r)->late;
 
-    rc = ngx_http_drossel_has_error_page(r, late->status)
+    rc = late->plain || ngx_http_drossel_has_error_page(r, late->status)
          ? (ngx_int_t) late->status
          : ngx_http_drossel_send(r, late->status, late->content_type,
                                  late->body);
@@ -388,7 +392,9 @@ ngx_http_drossel_add_challenge(ngx_http_request_t *r, const char *limit)
 ngx_int_t
 ngx_http_drossel_redirect(ngx_http_request_t *r, const char *to)
 {
-    ngx_table_elt_t  *h;
+    ngx_int_t            status;
+    ngx_table_elt_t     *h;
+    struct drossel_text  body;
 
     h = ngx_list_push(&r->headers_out.headers);
     if (h == NULL) {
@@ -404,8 +410,17 @@ ngx_http_drossel_redirect(ngx_http_request_t *r, const char *to)
     ngx_http_clear_location(r);
     r->headers_out.location = h;
 
-    return r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD)
-           ? NGX_HTTP_MOVED_TEMPORARILY : NGX_HTTP_SEE_OTHER;
+    status = r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD)
+             ? NGX_HTTP_MOVED_TEMPORARILY : NGX_HTTP_SEE_OTHER;
+
+    ngx_http_drossel_expect_nothing(r);
+
+    if (ngx_http_drossel_is_body_near(r)) {
+        ngx_memzero(&body, sizeof(struct drossel_text));
+        return ngx_http_drossel_answer_late(r, (ngx_uint_t) status, NULL, body);
+    }
+
+    return status;
 }
 
 

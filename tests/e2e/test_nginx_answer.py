@@ -176,6 +176,14 @@ def test_the_answer_to_a_form_of_http2_arrives(nginx, size):
     assert [line.split()[1].split("|")[0] for line in server.access_log(20)] == ["REFUSED"] * 20
 
 
+def test_a_form_of_http2_that_is_sent_elsewhere_learns_of_it(nginx):
+    server = nginx("limits: { page: { by: address, allow: 0 per 1h, action: challenge, challenge_to: /verify } }\n", listen="http2")
+    for _ in range(10):
+        out = subprocess.run(["curl", "-s", "-o", "/dev/null", "--http2-prior-knowledge", "-w", "%{http_code} %{redirect_url}", "-d", "a=b", "-m", "10",
+                              f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True, timeout=20)
+        assert (out.returncode, out.stdout) == (0, f"303 http://127.0.0.1:{server.port}/verify")
+
+
 def test_drop_closes_without_an_answer(nginx):
     server = nginx("limits: { page: { by: address, allow: 2 per 1h, action: drop } }\n")
     server.statuses(2)
