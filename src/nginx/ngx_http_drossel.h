@@ -5,7 +5,8 @@
  *
  * The module decides nothing: it takes a request in (ngx_http_drossel_pass.c), turns
  * it into facts for the limiter (..._facts.c; accounts in its body: ..._body.c), and
- * the decision into what follows (..._handler.c): an answer (..._answer.c), a wait (..._hold.c),
+ * the decision into what follows (..._handler.c): an answer (..._answer.c), a request
+ * header (..._challenge.c), a wait (..._hold.c),
  * a line in the error log (..._log.c), variables (..._variables.c).  When the
  * application has answered, its charges are settled (..._outcome.c).  What it all
  * comes to is told by ..._status.c.  Configuration and life cycle: ..._module.c.
