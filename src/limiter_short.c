@@ -96,7 +96,7 @@ static inline void tell_room(const struct short_way *way, struct drossel_decisio
         quota->window_ns = rate->engine.spec.period_ns;
         quota->remaining = pass->remaining;
         quota->more_ns = pass->more_ns;
-        quota->violated = false;
+        quota->violated = quota->counts_failures = false;
         if (pass->remaining < least) {
             least = pass->remaining;
             fewest = i;
