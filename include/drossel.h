@@ -149,6 +149,7 @@ struct drossel_quota {
     uint64_t more_ns;        /* until one more than `remaining` would be admitted; 0 when full.  Violated or blocked:
                                 until this request would be; DROSSEL_NEVER: never */
     bool violated;           /* it refused this request */
+    bool counts_failures;    /* so that its numbers tell how often others have failed for the same key */
 };
 
 /* What counted as a failure comes to this when the answer is known. */
@@ -276,7 +277,7 @@ struct drossel_answer {
 };
 
 /* The answer to a decision of DROSSEL_REFUSE, as the policy's `answer` wants it, the body by the request's Accept field
- * (size 0: none).  `unix_now_s`: the wall clock in seconds, for jitter and dates.  Call it before the next drossel_reload.
+ * (size 0: none).  `unix_now_s`: the wall clock in seconds, rounded up, for jitter and dates.  Call it before the next drossel_reload.
  * DROSSEL_INVALID: a NULL argument, or a decision that refuses nothing. */
 DROSSEL_API DROSSEL_MUST_CHECK enum drossel_result
 drossel_answer_format(const struct drossel *limiter, const struct drossel_decision *decision, struct drossel_text accept,

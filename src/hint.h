@@ -1,5 +1,5 @@
 /*
- * Which way a branch nearly always goes.
+ * Which way a branch nearly always goes, and which functions begin a line of memory.
  *
  * Not for the processor, which finds out by itself, but for the compiler: what is seldom done is laid out behind what is always done.
  * Between two requests nginx and the kernel push a door's code out of the nearest cache, so that each line of it that lies between
@@ -10,5 +10,8 @@
 
 #define likely(condition) __builtin_expect(!!(condition), 1)
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
+
+/* For the few functions of the way that nearly each request goes. */
+#define own_line __attribute__((aligned(64)))
 
 #endif

@@ -96,9 +96,10 @@ void limiter_add_limit(const struct limiter *limiter, struct subject_finder *fin
         cost = finder->request->extra_cost == DROSSEL_ASK ? 0 : thing;
     }
     unsigned accounts = 1;
-    if (limiter->policy->needs_body && subject_has_account(limiter->policy, limit->subject))
-        accounts = subject_account_count(finder);
-    if (accounts <= 1) {
+    bool doubtful = false;
+    if (limiter->policy->account_from_count > 0 && subject_has_account(limiter->policy, limit->subject))
+        doubtful = subject_is_account_doubtful(finder, &accounts);
+    if (!doubtful) {
         add_key(limiter, finder, limit, cost, charges);
         return;
     }

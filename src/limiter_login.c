@@ -85,6 +85,7 @@ static inline void begin(const struct rate_plan *rate, const struct drossel_addr
     decision->quota[0].count = rate->engine.spec.count;
     decision->quota[0].window_ns = rate->engine.spec.period_ns;
     decision->quota[0].violated = false;
+    decision->quota[0].counts_failures = true;
     decision->quota_count = 1;
 }
 

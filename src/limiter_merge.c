@@ -79,13 +79,14 @@ static bool make_room(struct drossel_decision *decision, uint64_t remaining, boo
 
 /* Keeps the quotas closest to exhaustion, in the order in which they came. */
 static void add_quota(const struct policy_rate *rate, const struct engine_verdict *verdict, bool violated,
-                      struct drossel_decision *decision)
+                      bool failures, struct drossel_decision *decision)
 {
     if (decision->quota_count == DROSSEL_QUOTAS && !make_room(decision, verdict->remaining, violated))
         return;
     uint64_t more_ns = violated || verdict->blocked ? verdict->wait_ns : verdict->more_ns;
     decision->quota[decision->quota_count++] = (struct drossel_quota){
-        rate->name, rate->engine.spec.count, rate->engine.spec.period_ns, verdict->remaining, more_ns, violated
+        rate->name, rate->engine.spec.count, rate->engine.spec.period_ns, verdict->remaining, more_ns, violated,
+        failures
     };
 }
 
@@ -125,7 +126,7 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
         decision->blocked |= kind >= DROSSEL_REFUSE && verdict->blocked && !verdict->started_block;
         if (kind == DROSSEL_DELAY && verdict->delay_ns > longest_delay_ns)
             longest_delay_ns = verdict->delay_ns;
-        add_quota(&policy->rates[rate[i]], verdict, kind >= DROSSEL_REFUSE, decision);
+        add_quota(&policy->rates[rate[i]], verdict, kind >= DROSSEL_REFUSE, limit->failures, decision);
         uint64_t new_weight = weight_of(kind, verdict);
         if (decided && (kind < decision->verdict || (kind == decision->verdict && new_weight <= weight)))
             continue;

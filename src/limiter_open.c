@@ -68,7 +68,7 @@ static bool is_repeatable(const struct policy *policy, const struct policy_limit
 
 static struct limit_plan plan_limit(const struct policy *policy, const struct policy_limit *limit)
 {
-    bool has_accounts = policy->needs_body && subject_has_account(policy, limit->subject);
+    bool has_accounts = policy->account_from_count > 0 && subject_has_account(policy, limit->subject);
     return (struct limit_plan){ .subject = limit->subject,
                                 .first_rate = limit->first_rate,
                                 .rate_count = (uint8_t)limit->rate_count,

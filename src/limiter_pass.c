@@ -62,7 +62,7 @@ static inline uint64_t subject_of(const struct pass_recipe *recipe, const uint64
 
 /* The way is compiled twice: for the one limit by address that many policies are, where its loops fall away, and for the others. */
 #define INLINED static inline __attribute__((always_inline))
-#define FLAT __attribute__((flatten, noinline))
+#define FLAT __attribute__((flatten)) own_line
 
 /* Called: the same code for each part. */
 static __attribute__((noinline)) uint64_t hash_of(const struct pass_plan *plan, enum policy_part_kind kind,
@@ -130,8 +130,8 @@ INLINED bool may_pass(const struct pass_plan *plan, const struct limiter_memory 
                   !table_is_lost(plan->table));
 }
 
-static FLAT bool pass_one(const struct pass_plan *plan, const struct limiter_memory *memory,
-                          struct limiter_passing *request)
+static FLAT __attribute__((noinline)) bool pass_one(const struct pass_plan *plan, const struct limiter_memory *memory,
+                                                    struct limiter_passing *request)
 {
     struct store_pass pass;
     if (!may_pass(plan, memory, request->now_ns))
@@ -143,8 +143,8 @@ static FLAT bool pass_one(const struct pass_plan *plan, const struct limiter_mem
     return true;
 }
 
-static FLAT bool pass_several(const struct pass_plan *plan, const struct limiter_memory *memory,
-                              struct limiter_passing *request)
+static FLAT __attribute__((noinline)) bool
+pass_several(const struct pass_plan *plan, const struct limiter_memory *memory, struct limiter_passing *request)
 {
     struct store_pass pass[SHORT_RATES];
     if (!may_pass(plan, memory, request->now_ns) || (plan->has_path && request->path.size == 0))

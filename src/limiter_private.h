@@ -15,8 +15,8 @@ struct limit_plan {
     uint32_t subject, first_rate; /* as in struct policy_limit */
     uint8_t rate_count;     /* at most 8 */
     uint8_t part;           /* enum policy_part_kind, if its key is one part and no header; else LIMIT_NO_PART */
-    bool is_short : 1;      /* a request that names one account at the most is charged for one key of it */
-    bool has_accounts : 1;  /* of a request that names several it is charged for several */
+    bool is_short : 1;      /* a request in whose account is no doubt is charged for one key of it */
+    bool has_accounts : 1;  /* of a request that names several, or one that cannot be read, more is to be said */
     bool opens : 1;         /* it counts failures: the outcome of a charge is open */
     bool varies : 1;        /* by override, or in its cost */
     bool is_repeatable : 1; /* what it says depends on address, path and classes alone, and no charge is ever given back */

@@ -55,7 +55,8 @@ static inline uint32_t add_limit(const struct limiter *limiter, struct subject_f
     if (unlikely(!plan->is_short))
         return UINT32_MAX;
     fetch_rate(rate);
-    if (plan->has_accounts && subject_account_count(finder) > 1)
+    unsigned accounts;
+    if (plan->has_accounts && unlikely(subject_is_account_doubtful(finder, &accounts)))
         return UINT32_MAX;
     if ((finder->parts_hashed >> plan->part & 1) != 0)
         hash = finder->part[plan->part];
@@ -117,6 +118,7 @@ static inline void tell_room(const struct short_way *way, struct drossel_decisio
         quota->remaining = pass->remaining;
         quota->more_ns = pass->more_ns;
         quota->violated = false;
+        quota->counts_failures = i + 1 < count && way->rate[i + 1] == NULL;
         if (pass->remaining < least) {
             least = pass->remaining;
             fewest = i;

@@ -80,10 +80,37 @@ bool subject_find_first(struct subject_finder *finder, const struct policy_sourc
     return false;
 }
 
+/* Has a header other values behind its first one?  Applications differ in which of them they take. */
+static bool is_header_ambiguous(const struct drossel_request *request, struct drossel_text name,
+                                struct drossel_text first)
+{
+    struct drossel_text line;
+    for (unsigned nth = 1; request_header(request, name, nth, &line); nth++)
+        if (line.size > 0 && (line.size != first.size || memcmp(line.data, first.data, first.size) != 0))
+            return true;
+    return false;
+}
+
+/* A header is sent twice with different tokens by nobody but him who wants a new key with each invented one and is known to the
+ * application by the other: all such requests have one token, which no header can hold. */
+static void look_for_token(struct subject_finder *finder)
+{
+    static const struct drossel_text ambiguous = { "", 1 }; /* a NUL */
+    const struct policy *policy = finder->policy;
+    for (uint32_t i = 0; i < policy->token_from_count; i++) {
+        const struct policy_source *source = &policy->token_from[i];
+        if (!subject_find_first(finder, source, 1, &finder->token))
+            continue;
+        if (source->kind == POLICY_FROM_HEADER && is_header_ambiguous(finder->request, source->name, finder->token))
+            finder->token = ambiguous;
+        return;
+    }
+}
+
 static bool find_token(struct subject_finder *finder, struct drossel_text *text)
 {
     if (!finder->looked_for_token) {
-        (void)subject_find_first(finder, finder->policy->token_from, finder->policy->token_from_count, &finder->token);
+        look_for_token(finder);
         finder->looked_for_token = true;
     }
     *text = finder->token;
@@ -246,9 +273,11 @@ size_t subject_digest_format(uint32_t head, char *out, size_t cap)
     return copy_cut(text, sizeof text, out, cap);
 }
 
-/* A path may hold any byte: what is no plain ASCII is shown as `?`, so that no log line can be forged. */
-static size_t plain_copy(struct drossel_text text, char *out, size_t cap)
+/* It may hold any byte, and no log line must be forged with it. */
+size_t subject_plain_format(struct drossel_text text, char *out, size_t cap)
 {
+    if (cap == 0)
+        return 0;
     size_t size = text.size < cap ? text.size : cap - 1;
     for (size_t i = 0; i < size; i++)
         out[i] = text.data[i] > ' ' && text.data[i] < 127 ? text.data[i] : '?';
@@ -266,7 +295,7 @@ static size_t part_format(struct subject_finder *finder, const struct policy_par
     case POLICY_BY_SITE:
         return (size_t)snprintf(out, cap, "site");
     case POLICY_BY_PATH:
-        return subject_part(finder, part, &text) ? plain_copy(text, out, cap) : 0;
+        return subject_part(finder, part, &text) ? subject_plain_format(text, out, cap) : 0;
     case POLICY_BY_ACCOUNT:
         return subject_account_format(finder, out, cap);
     case POLICY_BY_TOKEN:

@@ -55,6 +55,9 @@ unsigned subject_account_count(struct subject_finder *finder);
 /* The hash of an account as it is counted.  False if nothing is left of its name. */
 bool subject_account_hash(const uint8_t *secret, struct drossel_text raw, uint64_t *hash);
 
+/* Is it uncertain which account the request is about: does it name several, or one that cannot be read?  Then a success clears none. */
+bool subject_is_account_doubtful(struct subject_finder *finder, unsigned *count);
+
 /* A hash of all accounts that the request names, for limits that count different ones; 0 if it names none. */
 uint64_t subject_accounts_thing(struct subject_finder *finder);
 
@@ -82,8 +85,11 @@ const struct policy_override *subject_override(struct subject_finder *finder, co
 size_t subject_format(struct subject_finder *finder, uint32_t index, char *out, size_t cap);
 
 /* The selected account as `#` and 8 hexadecimal digits of its digest, which is HMAC-SHA-256 where the policy has a secret, else
- * SHA-256: the same in all tables and logs. */
+ * SHA-256: the same in all tables and logs.  With `table: { reveal: true }` the name itself, as it is counted. */
 size_t subject_account_format(struct subject_finder *finder, char *out, size_t cap);
+
+/* A text of a client, cut to `cap`: what is no plain ASCII is shown as `?`.  Returns the length. */
+size_t subject_plain_format(struct drossel_text text, char *out, size_t cap);
 
 /* An address as it is counted, with its prefix, cut to `cap`.  Returns the length. */
 size_t subject_address_format(const struct drossel_address *counted, unsigned ipv6_prefix, char *out, size_t cap);

@@ -1,9 +1,10 @@
 /*
  * The accounts that a request names: found, folded, hashed, each once.
  *
- * An account is what the caller says, or the first of the policy's account_from that is there.  A body may name several; each is
- * counted, because nobody knows which of them the application takes.  Where the body cannot be read there is one more, shared by
- * all such requests of the address, so that a body that only the application understands is no way around the count.
+ * An account is what the caller says, or the first of the policy's account_from that is there.  A body may name several, and so may a
+ * header or cookie that is sent twice; each is counted, because nobody knows which of them the application takes.  Where a body or
+ * Basic credentials cannot be read there is one more, shared by all such requests of the address, so that what only the application
+ * understands is no way around the count.
  */
 #include "subject.h"
 
@@ -56,6 +57,51 @@ static void add(struct subject_finder *finder, struct drossel_text raw)
         keep(finder, raw, hash);
 }
 
+/* More than there is room for, or what others may read and we cannot. */
+static void keep_unreadable(struct subject_finder *finder)
+{
+    keep(finder, (struct drossel_text){ "", 0 },
+         key_address_hash(finder->secret, KIND_UNREADABLE, &finder->client_key));
+}
+
+/* One of several, of which the last place is kept free for the account of those that cannot be read. */
+static void add_one_more(struct subject_finder *finder, struct drossel_text raw)
+{
+    if (finder->account_count < SUBJECT_ACCOUNTS_MAX - 1)
+        add(finder, raw);
+    else
+        keep_unreadable(finder);
+}
+
+static void add_of_header(struct subject_finder *finder, struct drossel_text name)
+{
+    struct drossel_text line;
+    for (unsigned nth = 0; request_header(finder->request, name, nth, &line); nth++)
+        if (line.size > 0)
+            add_one_more(finder, line);
+}
+
+static void add_of_cookies(struct subject_finder *finder, struct drossel_text name)
+{
+    static const struct drossel_text cookie = DROSSEL_TEXT("cookie");
+    struct drossel_text line, value;
+    for (unsigned nth = 0; request_header(finder->request, cookie, nth, &line); nth++)
+        while (credential_cookie_next(&line, name, &value))
+            add_one_more(finder, value);
+}
+
+static void add_of_basic(struct subject_finder *finder)
+{
+    static const struct drossel_text authorization = DROSSEL_TEXT("authorization");
+    struct drossel_text line, user;
+    if (!request_header(finder->request, authorization, 0, &line))
+        return;
+    if (credential_basic(line, finder->account_buffer, &user))
+        add(finder, user);
+    else if (credential_is_basic(line))
+        keep_unreadable(finder);
+}
+
 static void add_of_body(struct subject_finder *finder)
 {
     const struct drossel_request *request = finder->request;
@@ -63,29 +109,41 @@ static void add_of_body(struct subject_finder *finder)
         add(finder, request->accounts[i]);
     if (!request->is_account_unreadable)
         return;
-    keep(finder, (struct drossel_text){ "", 0 },
-         key_address_hash(finder->secret, KIND_UNREADABLE, &finder->client_key));
+    keep_unreadable(finder);
 }
 
-static bool is_of_body(const struct policy_source *source)
+static void add_of_source(struct subject_finder *finder, const struct policy_source *source)
 {
-    return source->kind == POLICY_FROM_FORM || source->kind == POLICY_FROM_JSON;
+    struct drossel_text text;
+    switch (source->kind) {
+    case POLICY_FROM_FORM:
+    case POLICY_FROM_JSON:
+        add_of_body(finder);
+        break;
+    case POLICY_FROM_HEADER:
+        add_of_header(finder, source->name);
+        break;
+    case POLICY_FROM_COOKIE:
+        add_of_cookies(finder, source->name);
+        break;
+    case POLICY_FROM_BASIC:
+        add_of_basic(finder);
+        break;
+    case POLICY_FROM_BEARER:
+        if (subject_find_first(finder, source, 1, &text))
+            add(finder, text);
+    }
 }
 
 static void find_accounts(struct subject_finder *finder)
 {
     const struct policy *policy = finder->policy;
-    struct drossel_text text;
     if (finder->request->account.size > 0) {
         add(finder, finder->request->account);
         return;
     }
-    for (uint32_t i = 0; i < policy->account_from_count && finder->account_count == 0; i++) {
-        if (is_of_body(&policy->account_from[i]))
-            add_of_body(finder);
-        else if (subject_find_first(finder, &policy->account_from[i], 1, &text))
-            add(finder, text);
-    }
+    for (uint32_t i = 0; i < policy->account_from_count && finder->account_count == 0; i++)
+        add_of_source(finder, &policy->account_from[i]);
 }
 
 unsigned subject_account_count(struct subject_finder *finder)
@@ -96,6 +154,12 @@ unsigned subject_account_count(struct subject_finder *finder)
         finder->looked_for_account = true;
     }
     return finder->account_count;
+}
+
+bool subject_is_account_doubtful(struct subject_finder *finder, unsigned *count)
+{
+    *count = subject_account_count(finder);
+    return *count > 1 || (*count == 1 && finder->account[0].size == 0);
 }
 
 uint64_t subject_accounts_thing(struct subject_finder *finder)
@@ -134,6 +198,8 @@ size_t subject_account_format(struct subject_finder *finder, char *out, size_t c
     enum account_class class;
     uint8_t digest[ACCOUNT_DIGEST_BYTES];
     size_t size = fold(raw, message, &class);
+    if (finder->policy->table_reveal)
+        return subject_plain_format((struct drossel_text){ message + 1, size - 1 }, out, cap);
     struct drossel_text secret = finder->policy->secret;
     account_digest(secret.data, secret.size, account_class_name(class), (struct drossel_text){ message + 1, size - 1 },
                    digest);

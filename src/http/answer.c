@@ -89,6 +89,13 @@ static void gather_violated(struct making *making)
 
 /* ---- fields ---- */
 
+/* How many guesses an account has left tells a stranger how its owner, or another stranger, has fared.  A token that is merely there
+ * proves nothing; that of the limit which refused is no secret, as Retry-After tells it. */
+static bool is_told(const struct making *making, const struct drossel_quota *quota)
+{
+    return !quota->counts_failures || quota->violated || making->rules->reveal == HTTP_REVEAL_EVERYONE;
+}
+
 /* A window in whole seconds; one below a second cannot be said. */
 static struct http_policy_item policy_item(const struct drossel_quota *quota)
 {
@@ -125,6 +132,8 @@ static void put_fields(struct making *making, struct http_fields_input *input)
     struct http_field_list list = { answer->field, answer->field_count, HTTP_ANSWER_FIELDS };
     size_t count = 0;
     for (size_t i = 0; making->revealed && i < making->quota_count; i++) {
+        if (!is_told(making, &making->decision->quota[i]))
+            continue;
         policies[count] = policy_item(&making->decision->quota[i]);
         limits[count] = limit_item(&making->decision->quota[i]);
         if (http_policy_item_check(&policies[count]) == NULL)
@@ -155,6 +164,16 @@ static void put_retry_after(struct making *making, struct http_fields_input *inp
         answer->field_count = list.count;
 }
 
+/*
+ * The second that dates are counted from.  They name whole seconds, and so does unix_now_s, but the wait begins within
+ * that second: rounded up for itself it may end after the date.  One second later then, and not in any other case.
+ */
+static uint64_t dates_from_s(const struct http_answer_request *request, uint64_t wait_ns)
+{
+    uint64_t beyond_ns = (wait_ns + SECOND_NS - 1) % SECOND_NS;
+    return request->unix_now_s + (beyond_ns + request->unix_now_ns >= SECOND_NS);
+}
+
 static struct http_fields_input fields_input(const struct making *making)
 {
     const struct http_answer_rules *rules = making->rules;
@@ -162,6 +181,7 @@ static struct http_fields_input fields_input(const struct making *making)
     bool ends = making->answer->retry_after_s > 0;
     uint64_t now_s = making->request->unix_now_s;
     uint64_t wait_ns = bounded(decision->wait_ns);
+    uint64_t spread_ns = ends ? jitter_ns(wait_ns, rules->jitter_ppm, decision->subject_hash, now_s) : 0;
     return (struct http_fields_input){
         .denied = true,
         .on_redirect = true,
@@ -169,8 +189,8 @@ static struct http_fields_input fields_input(const struct making *making)
         .has_retry_after = ends && (rules->headers & HTTP_RETRY_AFTER) != 0,
         .retry_after_date = rules->date,
         .retry_after_ns = ends ? wait_ns : 0,
-        .jitter_ns = ends ? jitter_ns(wait_ns, rules->jitter_ppm, decision->subject_hash, now_s) : 0,
-        .now_s = now_s,
+        .jitter_ns = spread_ns,
+        .now_s = dates_from_s(making->request, ends ? wait_ns + spread_ns : 0),
         .violated = making->violated,
         .violated_count = making->violated_count,
     };

@@ -44,6 +44,7 @@ struct http_answer_request {    /* what of the request shapes the answer */
     struct drossel_text accept; /* the Accept field's value; size 0: none */
     bool head;                  /* HEAD: a body is measured but not to be sent */
     uint64_t unix_now_s;        /* wall clock, for an HTTP-date and for jitter */
+    uint32_t unix_now_ns;       /* what it shows beyond the second, so that no date comes early */
 };
 
 #define HTTP_ANSWER_FIELDS 12

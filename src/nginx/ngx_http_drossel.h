@@ -5,7 +5,8 @@
  *
  * The module decides nothing: it takes a request in (ngx_http_drossel_pass.c), turns
  * it into facts for the limiter (..._facts.c; accounts in its body: ..._body.c), and
- * the decision into what follows (..._handler.c): an answer (..._answer.c), a wait (..._hold.c),
+ * the decision into what follows (..._handler.c): an answer (..._answer.c), a request
+ * header (..._challenge.c), a wait (..._hold.c),
  * a line in the error log (..._log.c), variables (..._variables.c).  When the
  * application has answered, its charges are settled (..._outcome.c).  What it all
  * comes to is told by ..._status.c.  Configuration and life cycle: ..._module.c.
@@ -46,6 +47,7 @@ typedef struct {
 
 typedef struct {
     ngx_atomic_t                  warned;     /* of a missing client setting */
+    ngx_atomic_t                  forwardless;/* the same, of a missing header */
     ngx_atomic_t                  failures;   /* as struct status_source */
 } ngx_http_drossel_shared_t;
 
@@ -131,6 +133,16 @@ typedef struct {
 } ngx_http_drossel_pending_t;
 
 
+/* An answer that waits for the end of a request's body. */
+
+typedef struct {
+    ngx_uint_t                    status;
+    ngx_uint_t                    plain;          /* nginx makes the body */
+    const char                   *content_type;   /* NULL: no body */
+    struct drossel_text           body;
+} ngx_http_drossel_late_t;
+
+
 /* What is kept of a decision, for variables and so that no request is judged twice. */
 
 typedef struct {
@@ -140,6 +152,7 @@ typedef struct {
     uint64_t                      delay_ns;
     ngx_http_drossel_open_t      *open;       /* NULL: nothing to settle */
     ngx_http_drossel_pending_t   *pending;    /* NULL: decided at once, or yet to be */
+    ngx_http_drossel_late_t      *late;       /* NULL: answered at once, or not by us */
     struct drossel_address        client;
     u_char                        word;       /* ngx_http_drossel_word_e */
     u_char                        dry_run;    /* nobody was bothered */
@@ -177,8 +190,21 @@ ngx_int_t ngx_http_drossel_judge(ngx_http_request_t *r,
 ngx_int_t ngx_http_drossel_facts(ngx_http_request_t *r,
     const struct client_rules *rules, char *path,
     struct drossel_request *request);
+/* What an address is to be set from; it is zero before. */
 void ngx_http_drossel_sockaddr(const struct sockaddr *sa,
     struct drossel_address *address);
+
+static ngx_inline void
+ngx_http_drossel_ipv4(const struct sockaddr *sa,
+    struct drossel_address *address)
+{
+    const struct sockaddr_in  *sin;
+
+    sin = (const struct sockaddr_in *) (const void *) sa;
+
+    address->family = DROSSEL_IPV4;
+    ngx_memcpy(address->bytes, &sin->sin_addr, 4);
+}
 
 /* The path, if it is the URI itself: an untouched simple one still lies where the
  * parser found it. */
@@ -202,6 +228,10 @@ ngx_uint_t ngx_http_drossel_is_challenge(const ngx_table_elt_t *h);
 
 /* Says where accounts may stand in bodies, when a policy was read. */
 void ngx_http_drossel_sources(ngx_http_drossel_main_conf_t *mcf);
+
+/* Has the body yet to come, and need not be waited for? */
+ngx_uint_t ngx_http_drossel_is_body_idle(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const struct drossel_request *request);
 
 /* Reads the body.  NGX_OK: done; else what a phase handler is to return, and it is
  * called again later. */
@@ -261,6 +291,8 @@ void ngx_http_drossel_log_failure(ngx_http_request_t *r,
 void ngx_http_drossel_log_proxy(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, const struct drossel_decision *decision,
     const ngx_str_t *header);
+void ngx_http_drossel_log_forwardless(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const struct drossel_decision *decision);
 ngx_int_t ngx_http_drossel_log_init(ngx_conf_t *cf,
     ngx_http_drossel_main_conf_t *mcf);
 void ngx_http_drossel_log_flush(ngx_http_drossel_main_conf_t *mcf,

@@ -18,20 +18,21 @@ static ngx_int_t ngx_http_drossel_fields(ngx_http_request_t *r,
     const struct http_answer *answer, struct drossel_text *body);
 static ngx_uint_t ngx_http_drossel_has_error_page(ngx_http_request_t *r,
     ngx_uint_t status);
+static void ngx_http_drossel_expect_nothing(ngx_http_request_t *r);
+static ngx_uint_t ngx_http_drossel_is_body_near(ngx_http_request_t *r);
+static ngx_int_t ngx_http_drossel_answer_late(ngx_http_request_t *r,
+    ngx_uint_t status, const struct http_answer *answer,
+    struct drossel_text body);
+static void ngx_http_drossel_late_handler(ngx_http_request_t *r);
 static ngx_int_t ngx_http_drossel_send(ngx_http_request_t *r,
-    const struct http_answer *answer, struct drossel_text body);
-static void ngx_http_drossel_moved(ngx_http_request_t *r, ngx_table_elt_t *from,
-    ngx_table_elt_t *to);
-
-
-static u_char  ngx_http_drossel_challenge[] = "Drossel-Challenge";
-static u_char  ngx_http_drossel_challenge_low[] = "drossel-challenge";
+    ngx_uint_t status, const char *content_type, struct drossel_text body);
 
 
 ngx_int_t
 ngx_http_drossel_refuse(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct drossel_decision *decision)
 {
+    struct timespec                 now;
     struct drossel_text             body;
     struct http_answer              scratch;
     const struct http_answer       *answer;
@@ -55,6 +56,16 @@ ngx_http_drossel_refuse(ngx_http_request_t *r,
 
     request.unix_now_s = (uint64_t) ngx_time();
 
+    if (rules->date || (rules->headers & HTTP_X_RATELIMIT)) {
+
+        /* nginx's own time is that of the event loop's last turn */
+
+        (void) clock_gettime(CLOCK_REALTIME, &now);
+
+        request.unix_now_s = (uint64_t) now.tv_sec;
+        request.unix_now_ns = (uint32_t) now.tv_nsec;
+    }
+
     answer = http_answer_cached(mcf->answers, rules, decision, &request,
                                 &scratch);
 
@@ -62,13 +73,104 @@ ngx_http_drossel_refuse(ngx_http_request_t *r,
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    ngx_http_drossel_expect_nothing(r);
+
+    if (ngx_http_drossel_is_body_near(r)) {
+        return ngx_http_drossel_answer_late(r, answer->status, answer, body);
+    }
+
     if (ngx_http_drossel_has_error_page(r, answer->status)) {
         return answer->status;
     }
 
-    ngx_http_finalize_request(r, ngx_http_drossel_send(r, answer, body));
+    ngx_http_finalize_request(r, ngx_http_drossel_send(r, answer->status,
+                                                       answer->content_type,
+                                                       body));
 
     return NGX_DONE;
+}
+
+
+/*
+ * In HTTP/2 the header of a form comes before its body, though both were sent
+ * together.  An answer in between ends the stream with a reset, which is allowed, but
+ * makes some clients (curl 7.88 among them) lose the answer.  So a body that is
+ * small enough for memory is waited for.
+ */
+
+static ngx_uint_t
+ngx_http_drossel_is_body_near(ngx_http_request_t *r)
+{
+#if (NGX_HTTP_V2)
+
+    ngx_http_core_loc_conf_t  *clcf;
+
+    if (r->stream == NULL || r->stream->in_closed || r->request_body
+        || r->headers_in.content_length_n <= 0)
+    {
+        return 0;
+    }
+
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+    return (size_t) r->headers_in.content_length_n
+           <= clcf->client_body_buffer_size;
+
+#else
+
+    return 0;
+
+#endif
+}
+
+
+/* Without "answer" nginx makes the body. */
+
+static ngx_int_t
+ngx_http_drossel_answer_late(ngx_http_request_t *r, ngx_uint_t status,
+    const struct http_answer *answer, struct drossel_text body)
+{
+    ngx_int_t                 rc;
+    ngx_http_drossel_late_t  *late;
+
+    late = ngx_palloc(r->pool, sizeof(ngx_http_drossel_late_t));
+    if (late == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    late->status = status;
+    late->plain = answer == NULL;
+    late->content_type = answer ? answer->content_type : NULL;
+    late->body = body;
+
+    ngx_http_drossel_get_ctx(r)->late = late;
+
+    rc = ngx_http_read_client_request_body(r, ngx_http_drossel_late_handler);
+
+    if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+        return rc;
+    }
+
+    ngx_http_finalize_request(r, NGX_DONE);
+
+    return NGX_DONE;
+}
+
+
+static void
+ngx_http_drossel_late_handler(ngx_http_request_t *r)
+{
+    ngx_int_t                 rc;
+    ngx_http_drossel_late_t  *late;
+
+    late = ngx_http_drossel_get_ctx(r)->late;
+
+    rc = late->plain || ngx_http_drossel_has_error_page(r, late->status)
+         ? (ngx_int_t) late->status
+         : ngx_http_drossel_send(r, late->status, late->content_type,
+                                 late->body);
+
+    ngx_http_finalize_request(r, rc);
 }
 
 
@@ -149,9 +251,30 @@ ngx_http_drossel_has_error_page(ngx_http_request_t *r, ngx_uint_t status)
 }
 
 
+/*
+ * A client that asks before it sends its body must not be told to go on: nginx
+ * would, to throw the body away.  Such a client may send the body all the same or
+ * leave it out, so that nothing behind this request can be made out.
+ */
+
+static void
+ngx_http_drossel_expect_nothing(ngx_http_request_t *r)
+{
+    if (r->headers_in.expect == NULL || r->expect_tested || r->request_body) {
+        return;
+    }
+
+    r->expect_tested = 1;
+
+    if (r->headers_in.content_length_n > 0 || r->headers_in.chunked) {
+        r->keepalive = 0;
+    }
+}
+
+
 static ngx_int_t
-ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer,
-    struct drossel_text body)
+ngx_http_drossel_send(ngx_http_request_t *r, ngx_uint_t status,
+    const char *content_type, struct drossel_text body)
 {
     /* a client that goes on sending its body must not be mistaken for the next */
 
@@ -161,12 +284,11 @@ ngx_http_drossel_send(ngx_http_request_t *r, const struct http_answer *answer,
 
     r->err_status = 0;
 
-    if (answer->content_type == NULL) {
+    if (content_type == NULL) {
         body.size = 0;
     }
 
-    return ngx_http_drossel_send_text(r, answer->status, answer->content_type,
-                                      body);
+    return ngx_http_drossel_send_text(r, status, content_type, body);
 }
 
 
@@ -223,27 +345,6 @@ ngx_http_drossel_send_text(ngx_http_request_t *r, ngx_uint_t status,
 }
 
 
-ngx_int_t
-ngx_http_drossel_add_challenge(ngx_http_request_t *r, const char *limit)
-{
-    ngx_table_elt_t  *h;
-
-    h = ngx_list_push(&r->headers_in.headers);
-    if (h == NULL) {
-        return NGX_ERROR;
-    }
-
-    h->hash = ngx_hash_key(ngx_http_drossel_challenge_low,
-                           sizeof(ngx_http_drossel_challenge_low) - 1);
-    ngx_str_set(&h->key, ngx_http_drossel_challenge);
-    h->lowcase_key = ngx_http_drossel_challenge_low;
-    h->value.data = (u_char *) limit;
-    h->value.len = ngx_strlen(limit);
-
-    return NGX_OK;
-}
-
-
 /*
  * To where more is asked of the client.  After a POST it is to come with GET; a
  * relative address becomes an absolute one as nginx's "absolute_redirect" says.
@@ -252,7 +353,9 @@ ngx_http_drossel_add_challenge(ngx_http_request_t *r, const char *limit)
 ngx_int_t
 ngx_http_drossel_redirect(ngx_http_request_t *r, const char *to)
 {
-    ngx_table_elt_t  *h;
+    ngx_int_t            status;
+    ngx_table_elt_t     *h;
+    struct drossel_text  body;
 
     h = ngx_list_push(&r->headers_out.headers);
     if (h == NULL) {
@@ -268,96 +371,15 @@ ngx_http_drossel_redirect(ngx_http_request_t *r, const char *to)
     ngx_http_clear_location(r);
     r->headers_out.location = h;
 
-    return r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD)
-           ? NGX_HTTP_MOVED_TEMPORARILY : NGX_HTTP_SEE_OTHER;
-}
+    status = r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD)
+             ? NGX_HTTP_MOVED_TEMPORARILY : NGX_HTTP_SEE_OTHER;
 
+    ngx_http_drossel_expect_nothing(r);
 
-/*
- * nginx has no way to take a line out of a list: the ones behind it move up,
- * and what points to them is corrected.  A part that becomes empty is taken out
- * too, because nginx's loops expect one line at least in all but the first.
- */
-
-void
-ngx_http_drossel_remove_challenge(ngx_http_request_t *r)
-{
-    ngx_uint_t        i;
-    ngx_list_t       *list;
-    ngx_list_part_t  *part, *prev;
-    ngx_table_elt_t  *h;
-
-    list = &r->headers_in.headers;
-    prev = NULL;
-
-    for (part = &list->part; part; part = part->next) {
-
-        h = part->elts;
-
-        for (i = 0; i < part->nelts; /* void */ ) {
-
-            if (!ngx_http_drossel_is_challenge(&h[i])) {
-                i++;
-                continue;
-            }
-
-            part->nelts--;
-
-            for ( /* void */ ; i < part->nelts; i++) {
-                h[i] = h[i + 1];
-                ngx_http_drossel_moved(r, &h[i + 1], &h[i]);
-            }
-
-            i = 0;
-        }
-
-        if (part->nelts == 0 && prev) {
-            prev->next = part->next;
-
-            if (list->last == part) {
-                list->last = prev;
-            }
-
-            continue;
-        }
-
-        prev = part;
-    }
-}
-
-
-/* Corrects what points to a line of the request's header. */
-
-static void
-ngx_http_drossel_moved(ngx_http_request_t *r, ngx_table_elt_t *from,
-    ngx_table_elt_t *to)
-{
-    ngx_uint_t                i, n;
-    ngx_array_t              *arrays[2];
-    ngx_table_elt_t         **line;
-    ngx_http_header_t        *known;
-    ngx_http_headers_in_t    *in;
-
-    in = &r->headers_in;
-
-    for (known = ngx_http_headers_in; known->name.len; known++) {
-        line = (ngx_table_elt_t **) ((char *) in + known->offset);
-
-        if (known->offset && *line == from) {
-            *line = to;
-        }
+    if (ngx_http_drossel_is_body_near(r)) {
+        ngx_memzero(&body, sizeof(struct drossel_text));
+        return ngx_http_drossel_answer_late(r, (ngx_uint_t) status, NULL, body);
     }
 
-    arrays[0] = &in->cookies;
-    arrays[1] = &in->x_forwarded_for;
-
-    for (n = 0; n < 2; n++) {
-        line = arrays[n]->elts;
-
-        for (i = 0; i < arrays[n]->nelts; i++) {
-            if (line[i] == from) {
-                line[i] = to;
-            }
-        }
-    }
+    return status;
 }

@@ -29,9 +29,12 @@ typedef struct {
 } ngx_http_drossel_bytes_t;
 
 
+static ngx_uint_t ngx_http_drossel_is_body_here(ngx_http_request_t *r);
 static void ngx_http_drossel_body_handler(ngx_http_request_t *r);
 static void ngx_http_drossel_accounts(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending);
+static void ngx_http_drossel_query(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, struct body_found *found);
 static void ngx_http_drossel_gather_all(ngx_http_request_t *r, size_t cap,
     ngx_http_drossel_bytes_t *bytes);
 static ngx_int_t ngx_http_drossel_copy(ngx_chain_t *in, u_char *p, u_char *end);
@@ -68,6 +71,78 @@ ngx_http_drossel_sources(ngx_http_drossel_main_conf_t *mcf)
         source->kind = from->kind == POLICY_FROM_FORM ? BODY_FORM : BODY_JSON;
         source->name = from->name;
     }
+}
+
+
+/*
+ * Has the body yet to come, and need not be waited for?  Whoever is exempt or came
+ * past the trusted proxy is so whatever it says.  Whoever is blocked or banned is
+ * refused; but an account may be blocked for longer, and the wait that is told has
+ * to be true: so a body that stays in memory is read, and a larger one, which
+ * would cost more than any answer, is not.
+ */
+
+ngx_uint_t
+ngx_http_drossel_is_body_idle(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const struct drossel_request *request)
+{
+    struct drossel_request     ask;
+    struct drossel_decision    decision;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    if (ngx_http_drossel_is_body_here(r)) {
+        return 0;
+    }
+
+    ask = *request;
+    ask.now_ns = table_now(mcf->table);
+    ask.extra_cost = DROSSEL_ASK;
+
+    if (limiter_check(mcf->limiter, &ask, &decision) != DROSSEL_OK) {
+        return 0;
+    }
+
+    if (decision.exempt || decision.untrusted) {
+        return 1;
+    }
+
+    if (decision.verdict != DROSSEL_REFUSE
+        && decision.verdict != DROSSEL_DROP)
+    {
+        return 0;
+    }
+
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+    return r->headers_in.content_length_n < 0
+           || (size_t) r->headers_in.content_length_n
+              > clcf->client_body_buffer_size;
+}
+
+
+/* Came it with the header, or is there none?  Then to look at it costs nothing. */
+
+static ngx_uint_t
+ngx_http_drossel_is_body_here(ngx_http_request_t *r)
+{
+    off_t  length;
+
+    if (r->request_body) {
+        return 1;
+    }
+
+    length = r->headers_in.content_length_n;
+
+#if (NGX_HTTP_V2)
+
+    if (r->stream) {
+        return r->stream->in_closed && length <= 0;
+    }
+
+#endif
+
+    return !r->headers_in.chunked
+           && length <= r->header_in->last - r->header_in->pos;
 }
 
 
@@ -194,26 +269,27 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
 
     ngx_http_drossel_gather(r, (size_t) mcf->policy->body_cap, &bytes);
 
-    if (bytes.size == 0) {
-        return;
-    }
-
-    if (bytes.data == NULL) {
+    if (bytes.size && bytes.data == NULL) {
         pending->unreadable = 1;
         return;
     }
 
-    body.content_encoding.size = 0;
-    body.content_type_count = ngx_http_drossel_headers(r, types,
-                                                       &body.content_encoding);
-    body.content_types = types;
-    body.bytes.data = (const char *) bytes.data;
-    body.bytes.size = bytes.size;
-    body.truncated = bytes.truncated;
-
     body_found_init(&found, ngx_http_drossel_values,
                     sizeof(ngx_http_drossel_values));
-    (void) body_accounts(&body, mcf->sources, mcf->source_count, &found);
+
+    if (bytes.size) {
+        body.content_encoding.size = 0;
+        body.content_type_count = ngx_http_drossel_headers(r, types,
+                                                      &body.content_encoding);
+        body.content_types = types;
+        body.bytes.data = (const char *) bytes.data;
+        body.bytes.size = bytes.size;
+        body.truncated = bytes.truncated;
+
+        (void) body_accounts(&body, mcf->sources, mcf->source_count, &found);
+    }
+
+    ngx_http_drossel_query(r, mcf, &found);
 
     pending->unreadable = found.malformed || found.too_many;
     pending->account_count = found.count;
@@ -225,6 +301,41 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
     if (bytes.copied) {
         (void) ngx_pfree(r->pool, bytes.data);
     }
+}
+
+
+/*
+ * Many applications (servlets, Rails, $_REQUEST of PHP) take a form's field from the
+ * query as well, also with a POST.  A query need not be a form, though: faults in it
+ * tell nothing.
+ */
+
+static void
+ngx_http_drossel_query(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, struct body_found *found)
+{
+    bool                 malformed;
+    u_char              *query, *end;
+    struct body          body;
+    struct drossel_text  form = DROSSEL_TEXT("application/x-www-form-urlencoded");
+
+    end = r->unparsed_uri.data + r->unparsed_uri.len;
+    query = ngx_strlchr(r->unparsed_uri.data, end, '?');
+
+    if (query == NULL || ++query == end) {
+        return;
+    }
+
+    ngx_memzero(&body, sizeof(struct body));
+
+    body.content_types = &form;
+    body.content_type_count = 1;
+    body.bytes.data = (const char *) query;
+    body.bytes.size = (size_t) (end - query);
+
+    malformed = found->malformed;
+    (void) body_accounts(&body, mcf->sources, mcf->source_count, found);
+    found->malformed = malformed;
 }
 
 
@@ -339,8 +450,17 @@ ngx_http_drossel_headers(ngx_http_request_t *r, struct drossel_text *types,
             } else if (h[i].key.len == sizeof("content-encoding") - 1
                        && ngx_memcmp(h[i].lowcase_key, "content-encoding",
                                      h[i].key.len)
-                          == 0)
+                          == 0
+                       && h[i].value.len
+                       && (encoding->size == 0
+                           || (encoding->size == sizeof("identity") - 1
+                               && ngx_strncasecmp((u_char *) encoding->data,
+                                                  (u_char *) "identity",
+                                                  encoding->size)
+                                  == 0)))
             {
+                /* of several lines one that does encode is told */
+
                 encoding->data = (const char *) h[i].value.data;
                 encoding->size = h[i].value.len;
             }

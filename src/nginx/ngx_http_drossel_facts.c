@@ -17,11 +17,28 @@ static bool ngx_http_drossel_find_header(const struct drossel_request *request,
 static ngx_uint_t ngx_http_drossel_forwarding(const ngx_table_elt_t *h);
 
 
+/*
+ * The line that was found last.  A client may send one header a thousand times, and
+ * who looks at all of its lines asks for one after the other: each question
+ * goes on where the last one ended, so that a request costs its lines once.
+ */
+
+static struct {
+    ngx_http_request_t  *request;     /* NULL: none */
+    const char          *name;
+    unsigned             nth;
+    ngx_list_part_t     *part;
+    ngx_uint_t           index;
+} ngx_http_drossel_found;
+
+
 ngx_int_t
 ngx_http_drossel_facts(ngx_http_request_t *r, const struct client_rules *rules,
     char *path, struct drossel_request *request)
 {
     ngx_memzero(request, sizeof(struct drossel_request));
+
+    ngx_http_drossel_found.request = NULL;
 
     ngx_http_drossel_peer(r, rules, request);
 
@@ -78,15 +95,12 @@ ngx_http_drossel_sockaddr(const struct sockaddr *sa,
     struct drossel_address *address)
 {
     const u_char                *p;
-    const struct sockaddr_in    *sin;
     const struct sockaddr_in6   *sin6;
 
     switch (sa->sa_family) {
 
     case AF_INET:
-        sin = (const struct sockaddr_in *) (const void *) sa;
-        address->family = DROSSEL_IPV4;
-        ngx_memcpy(address->bytes, &sin->sin_addr, 4);
+        ngx_http_drossel_ipv4(sa, address);
         break;
 
     case AF_INET6:
@@ -156,6 +170,7 @@ static bool
 ngx_http_drossel_find_header(const struct drossel_request *request,
     struct drossel_text name, unsigned nth, struct drossel_text *value)
 {
+    unsigned             before;
     ngx_uint_t           i;
     ngx_list_part_t     *part;
     ngx_table_elt_t     *h;
@@ -163,11 +178,24 @@ ngx_http_drossel_find_header(const struct drossel_request *request,
 
     r = request->context;
 
-    for (part = &r->headers_in.headers.part; part; part = part->next) {
+    part = &r->headers_in.headers.part;
+    before = nth;
+    i = 0;
+
+    if (nth && ngx_http_drossel_found.request == r
+        && ngx_http_drossel_found.name == name.data
+        && ngx_http_drossel_found.nth == nth - 1)
+    {
+        part = ngx_http_drossel_found.part;
+        i = ngx_http_drossel_found.index + 1;
+        before = 0;
+    }
+
+    for ( /* void */ ; part; part = part->next, i = 0) {
 
         h = part->elts;
 
-        for (i = 0; i < part->nelts; i++) {
+        for ( /* void */ ; i < part->nelts; i++) {
 
             if (h[i].key.len != name.size
                 || ngx_memcmp(h[i].lowcase_key, name.data, name.size) != 0)
@@ -175,7 +203,13 @@ ngx_http_drossel_find_header(const struct drossel_request *request,
                 continue;
             }
 
-            if (nth-- == 0) {
+            if (before-- == 0) {
+                ngx_http_drossel_found.request = r;
+                ngx_http_drossel_found.name = name.data;
+                ngx_http_drossel_found.nth = nth;
+                ngx_http_drossel_found.part = part;
+                ngx_http_drossel_found.index = i;
+
                 value->data = (const char *) h[i].value.data;
                 value->size = h[i].value.len;
                 return true;

@@ -10,6 +10,14 @@
 #include "ngx_http_drossel.h"
 
 
+static ngx_int_t ngx_http_drossel_get_body(ngx_http_request_t *r,
+    ngx_http_drossel_ctx_t *ctx);
+static void ngx_http_drossel_complete(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const ngx_http_drossel_ctx_t *ctx,
+    struct drossel_request *request);
+static ngx_int_t ngx_http_drossel_judge_after_all(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    ngx_http_drossel_seen_t *seen, const struct drossel_ticket *ticket);
 static ngx_int_t ngx_http_drossel_carry_out(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
     const struct drossel_request *request, struct drossel_decision *decision);
@@ -21,6 +29,9 @@ static ngx_int_t ngx_http_drossel_challenge(ngx_http_request_t *r,
     const struct drossel_decision *decision);
 static void ngx_http_drossel_keep(ngx_http_drossel_ctx_t *ctx,
     const struct drossel_decision *decision);
+static void ngx_http_drossel_warn(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const struct drossel_decision *decision,
+    const ngx_http_drossel_seen_t *seen);
 static void ngx_http_drossel_watch(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, const struct drossel_decision *decision,
     const ngx_table_elt_t *forwarded);
@@ -33,6 +44,7 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
 {
     char                     path[NGX_HTTP_DROSSEL_PATH_LEN];
     ngx_int_t                read;
+    ngx_uint_t               unread;
     enum drossel_result      rc;
     struct drossel_request   request;
     struct drossel_decision  decision;
@@ -46,24 +58,19 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
     ctx->waiting = 0;
     ngx_http_drossel_unhold(ctx->pending);
 
+    unread = 0;
+
     if (ctx->pending == NULL && limiter_needs_body(mcf->limiter, &request)) {
 
-        if (ngx_http_drossel_guard(r, ctx) != NGX_OK) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
-        }
-
-        read = ngx_http_drossel_read_body(r, ctx);
+        unread = ngx_http_drossel_is_body_idle(r, mcf, &request);
+        read = unread ? NGX_OK : ngx_http_drossel_get_body(r, ctx);
 
         if (read != NGX_OK) {
             return read;
         }
     }
 
-    if (ctx->pending) {
-        ngx_http_drossel_add_accounts(r, mcf, ctx->pending, &request);
-    }
-
-    request.now_ns = table_now(mcf->table);
+    ngx_http_drossel_complete(r, mcf, ctx, &request);
 
     rc = limiter_check_remembering(mcf->limiter, mcf->memory, &request,
                                    &decision);
@@ -77,6 +84,13 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
         ngx_http_drossel_log_failure(r, mcf, DROSSEL_TABLE);
     }
 
+    if (unread && !decision.exempt && decision.verdict != DROSSEL_REFUSE
+        && decision.verdict != DROSSEL_DROP)
+    {
+        return ngx_http_drossel_judge_after_all(r, mcf, ctx, seen,
+                                                &decision.ticket);
+    }
+
     if (decision.verdict == DROSSEL_HOLD) {
 
         if (ngx_http_drossel_guard(r, ctx) != NGX_OK) {
@@ -88,11 +102,57 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
 
     ngx_http_drossel_tell(mcf, &request, &decision);
 
-    if (!mcf->watch.done && seen->forwarded) {
-        ngx_http_drossel_watch(r, mcf, &decision, seen->forwarded);
-    }
+    ngx_http_drossel_warn(r, mcf, &decision, seen);
 
     return ngx_http_drossel_carry_out(r, mcf, ctx, &request, &decision);
+}
+
+
+/* What is read stays open until the request is judged. */
+
+static ngx_int_t
+ngx_http_drossel_get_body(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
+{
+    if (ngx_http_drossel_guard(r, ctx) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_http_drossel_read_body(r, ctx);
+}
+
+
+/* The time, and what was found in the body. */
+
+static void
+ngx_http_drossel_complete(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const ngx_http_drossel_ctx_t *ctx,
+    struct drossel_request *request)
+{
+    if (ctx->pending) {
+        ngx_http_drossel_add_accounts(r, mcf, ctx->pending, request);
+    }
+
+    request->now_ns = table_now(mcf->table);
+}
+
+
+/*
+ * The body was left alone because of a block, which has ended just now.  What was
+ * charged for the request alone stays.
+ */
+
+static ngx_int_t
+ngx_http_drossel_judge_after_all(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    ngx_http_drossel_seen_t *seen, const struct drossel_ticket *ticket)
+{
+    ngx_int_t  read;
+
+    limiter_settle(mcf->table, ticket, DROSSEL_OTHER, table_now(mcf->table));
+
+    read = ngx_http_drossel_get_body(r, ctx);
+
+    return read == NGX_OK ? ngx_http_drossel_judge(r, mcf, ctx, seen) : read;
 }
 
 
@@ -207,6 +267,23 @@ ngx_http_drossel_keep(ngx_http_drossel_ctx_t *ctx,
         ctx->remaining = 0;
         ctx->wait_ns = decision->dry_run_wait_ns;
         ctx->delay_ns = decision->dry_run_delay_ns;
+    }
+}
+
+
+/* Of proxies that name no client, or that the policy does not know. */
+
+static void
+ngx_http_drossel_warn(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
+    const struct drossel_decision *decision,
+    const ngx_http_drossel_seen_t *seen)
+{
+    if (decision->missing_forward && !mcf->shared->forwardless) {
+        ngx_http_drossel_log_forwardless(r, mcf, decision);
+    }
+
+    if (!mcf->watch.done && seen->forwarded) {
+        ngx_http_drossel_watch(r, mcf, decision, seen->forwarded);
     }
 }
 

@@ -321,6 +321,30 @@ ngx_http_drossel_log_proxy(ngx_http_request_t *r,
 }
 
 
+/* A trusted proxy told no address: once for all workers, as its own checks of our
+ * health look the same. */
+
+void
+ngx_http_drossel_log_forwardless(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const struct drossel_decision *decision)
+{
+    char  address[DROSSEL_ADDRESS_TEXT];
+
+    if (!ngx_atomic_cmp_set(&mcf->shared->forwardless, 0, 1)) {
+        return;
+    }
+
+    (void) drossel_address_format(&decision->client, address);
+
+    ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+                  "drossel: the trusted proxy %s named no client, so that the "
+                  "request is counted as its own, and all such requests as one "
+                  "client's; let it set the header that \"client: "
+                  "{address_from: ...}\" in \"%V\" names",
+                  address, &mcf->file);
+}
+
+
 /* N of the rate that refused; of the limit's first where none is told. */
 
 static uint64_t

@@ -21,6 +21,8 @@
 
 static ngx_int_t ngx_http_drossel_outcome_init(ngx_conf_t *cf);
 static ngx_int_t ngx_http_drossel_header_filter(ngx_http_request_t *r);
+static __attribute__((noinline)) ngx_int_t ngx_http_drossel_outcome_filter(
+    ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf);
 static ngx_uint_t ngx_http_drossel_upstream_status(ngx_http_request_t *r);
 static enum drossel_outcome ngx_http_drossel_outcome(ngx_http_request_t *r);
 static enum drossel_outcome ngx_http_drossel_outcome_of(ngx_http_request_t *r,
@@ -158,15 +160,30 @@ ngx_http_drossel_settle_replaced(ngx_http_request_t *r,
 }
 
 
-static ngx_int_t
+/* Most answers are of no interest, and then no more than this is touched. */
+
+static own_line ngx_int_t
 ngx_http_drossel_header_filter(ngx_http_request_t *r)
 {
-    ngx_http_drossel_ctx_t        *ctx;
     ngx_http_drossel_main_conf_t  *mcf;
 
     mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
 
-    if (!mcf->outcomes || r != r->main) {
+    if (likely(!mcf->outcomes)) {
+        return ngx_http_next_header_filter(r);
+    }
+
+    return ngx_http_drossel_outcome_filter(r, mcf);
+}
+
+
+static ngx_int_t
+ngx_http_drossel_outcome_filter(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf)
+{
+    ngx_http_drossel_ctx_t  *ctx;
+
+    if (r != r->main) {
         return ngx_http_next_header_filter(r);
     }
 

@@ -93,7 +93,7 @@ ngx_http_drossel_get_ctx(ngx_http_request_t *r)
 }
 
 
-ngx_int_t
+own_line ngx_int_t
 ngx_http_drossel_handler(ngx_http_request_t *r)
 {
     ngx_http_drossel_ctx_t        *ctx;
@@ -139,13 +139,21 @@ static ngx_inline ngx_int_t
 ngx_http_drossel_pass(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     ngx_http_drossel_ctx_t *ctx)
 {
-    struct limiter_passing  request;
+    const struct sockaddr   *sa;
+    struct limiter_passing   request;
 
     if (mcf->has_path && !ngx_http_drossel_path_is_plain(r, &request.path)) {
         return NGX_DECLINED;
     }
 
-    ngx_http_drossel_sockaddr(r->connection->sockaddr, &ctx->client);
+    sa = r->connection->sockaddr;
+
+    if (likely(sa->sa_family == AF_INET)) {
+        ngx_http_drossel_ipv4(sa, &ctx->client);
+
+    } else {
+        ngx_http_drossel_sockaddr(sa, &ctx->client);
+    }
 
     request.client = &ctx->client;
     request.now_ns = table_now(mcf->table);

@@ -31,10 +31,19 @@ static void read_table_names(struct reading *reading, const struct node *key, vo
     read_flag(reading, key->value, &((struct policy *)into)->table_names);
 }
 
+static void read_table_reveal(struct reading *reading, const struct node *key, void *into)
+{
+    read_flag(reading, key->value, &((struct policy *)into)->table_reveal);
+}
+
 void read_table(struct reading *reading, const struct node *key, void *into)
 {
     static const struct key_row rows[] = {
-        { "path", read_table_path }, { "keys", read_table_keys }, { "names", read_table_names }, { NULL, NULL }
+        { "path", read_table_path },
+        { "keys", read_table_keys },
+        { "names", read_table_names },
+        { "reveal", read_table_reveal },
+        { NULL, NULL },
     };
     read_keys(reading, key->value, rows, into);
 }

@@ -150,6 +150,8 @@ static void describe_table(const struct policy *policy, FILE *out)
     fprintf(out, "Counters are kept in %s, with room for %" PRIu64 " keys%s.\n",
             policy->table_path != NULL ? policy->table_path : "this user's shared table", policy->table_keys,
             policy->table_names ? " and their readable names" : "");
+    if (policy->table_reveal)
+        fputs("Accounts are named in the clear, in the table and in logs.\n", out);
 }
 
 /* ---- classes ---- */

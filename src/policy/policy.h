@@ -107,6 +107,7 @@ struct policy {
     const char *table_path;          /* NULL: the default of this user */
     uint64_t table_keys;             /* power of two, at least 64 */
     bool table_names;
+    bool table_reveal;               /* accounts are named in the clear, in the table and in logs */
     /* client: */
     struct client_rules client;      /* trusted may be NULL */
     bool require_trusted;

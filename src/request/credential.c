@@ -51,6 +51,23 @@ bool credential_cookie(struct drossel_text line, struct drossel_text name, struc
     return false;
 }
 
+bool credential_cookie_next(struct drossel_text *rest, struct drossel_text name, struct drossel_text *value)
+{
+    while (rest->size > 0 && name.size > 0) {
+        const char *end = memchr(rest->data, ';', rest->size);
+        size_t size = end == NULL ? rest->size : (size_t)(end - rest->data);
+        struct drossel_text pair = trim(rest->data, rest->data + size), found;
+        size += end != NULL;
+        rest->data += size;
+        rest->size -= size;
+        if (pair_value(pair, name, &found) && found.size > 0) {
+            *value = found;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What follows the scheme; false for another scheme or nothing. */
 static bool after_scheme(struct drossel_text line, const char *scheme, struct drossel_text *rest)
 {
@@ -58,10 +75,17 @@ static bool after_scheme(struct drossel_text line, const char *scheme, struct dr
     if (line.size == 0)
         return false;
     struct drossel_text whole = trim(line.data, line.data + line.size);
-    if (whole.size <= size || strncasecmp(whole.data, scheme, size) != 0 || whole.data[size] != ' ')
+    if (whole.size <= size || strncasecmp(whole.data, scheme, size) != 0 ||
+        (whole.data[size] != ' ' && whole.data[size] != '\t'))
         return false;
     *rest = trim(whole.data + size, whole.data + whole.size);
     return true;
+}
+
+bool credential_is_basic(struct drossel_text authorization)
+{
+    struct drossel_text rest;
+    return after_scheme(authorization, "basic", &rest) && rest.size > 0;
 }
 
 bool credential_basic(struct drossel_text authorization, char buffer[CREDENTIAL_BASIC_MAX], struct drossel_text *user)

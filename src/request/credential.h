@@ -16,9 +16,16 @@
  * exactly, values are not decoded. */
 bool credential_cookie(struct drossel_text line, struct drossel_text name, struct drossel_text *value);
 
+/* The next cookie `name` of what is left of a Cookie line that is not empty; moves `rest` behind it. */
+bool credential_cookie_next(struct drossel_text *rest, struct drossel_text name, struct drossel_text *value);
+
 /* The user of an Authorization line of the scheme Basic (RFC 7617): base64 of `user:password`, padded or not, is decoded
  * into `buffer`, of which `user` is the part before the first colon; the password is wiped. */
 bool credential_basic(struct drossel_text authorization, char buffer[CREDENTIAL_BASIC_MAX], struct drossel_text *user);
+
+/* Is it of the scheme Basic, with whatever behind it?  Where credential_basic finds no user in it, others may: some leave out characters
+ * that are none of base64's, some take a longer one. */
+bool credential_is_basic(struct drossel_text authorization);
 
 /* The token of an Authorization line of the scheme Bearer (RFC 6750). */
 bool credential_bearer(struct drossel_text authorization, struct drossel_text *token);

@@ -125,7 +125,7 @@ void clock_resume(struct table *table, const char *boot_id)
     strncpy(header->boot_id, boot_id, sizeof header->boot_id - 1);
 }
 
-uint64_t table_now(const struct table *table)
+inline uint64_t table_now(const struct table *table)
 {
     struct table_header *header = table_header(table);
     uint64_t now_ns = (uint64_t)clock_boot(table) + (uint64_t)table->clock_offset_ns;

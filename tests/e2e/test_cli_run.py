@@ -122,6 +122,7 @@ def test_the_demonstration_site_is_there_and_is_limited(run):
 
 
 LOGINS = [({"user": "demo", "password": "drossel"}, 303), ({"user": "demo", "password": "Drossel"}, 403),
+          ({"password": "drossel", "remember": "on", "user": "demo"}, 303), ({"password": "drossel", "user": "demon"}, 403),
           ({"user": "demo", "password": "drosselx"}, 403), ({"user": "x", "password": "drossel"}, 403), ({}, 403)]
 
 

@@ -1,4 +1,5 @@
 """What a refused, delayed, dropped or challenged client meets."""
+import email.utils
 import http.client
 import json
 import socket
@@ -161,6 +162,28 @@ def test_http2_head_and_upload_are_refused_cleanly(nginx):
     assert (out.returncode, out.stdout) == (0, "2 429")
 
 
+@pytest.mark.parametrize("size", [1, 500, 8000])
+def test_the_answer_to_a_form_of_http2_arrives(nginx, size):
+    """curl loses an answer that comes before the end of what it sends."""
+    server = nginx("limits: { page: { by: address, allow: 0 per 1h } }\n", listen="http2", server="""
+        location /own { error_page 429 =430 /sorry; } location = /sorry { try_files /file.txt =404; }""")
+    for path, status in (("/", "429"), ("/own", "430")):
+        for _ in range(10):
+            out = subprocess.run(["curl", "-s", "--http2-prior-knowledge", "-w", " %{http_code}", "-d", "x" * size, "-m", "10",
+                                  f"http://127.0.0.1:{server.port}{path}"], capture_output=True, text=True, timeout=20)
+            assert (out.returncode, out.stdout.split()[-1]) == (0, status)
+            assert ("quota-exceeded" if status == "429" else "a small file") in out.stdout
+    assert [line.split()[1].split("|")[0] for line in server.access_log(20)] == ["REFUSED"] * 20
+
+
+def test_a_form_of_http2_that_is_sent_elsewhere_learns_of_it(nginx):
+    server = nginx("limits: { page: { by: address, allow: 0 per 1h, action: challenge, challenge_to: /verify } }\n", listen="http2")
+    for _ in range(10):
+        out = subprocess.run(["curl", "-s", "-o", "/dev/null", "--http2-prior-knowledge", "-w", "%{http_code} %{redirect_url}", "-d", "a=b", "-m", "10",
+                              f"http://127.0.0.1:{server.port}/"], capture_output=True, text=True, timeout=20)
+        assert (out.returncode, out.stdout) == (0, f"303 http://127.0.0.1:{server.port}/verify")
+
+
 def test_drop_closes_without_an_answer(nginx):
     server = nginx("limits: { page: { by: address, allow: 2 per 1h, action: drop } }\n")
     server.statuses(2)
@@ -248,3 +271,38 @@ def test_mark_and_dry_run_let_everything_through(nginx):
         assert server.statuses(4) == [200] * 4
         words = [line.split()[1].split("|")[:2] for line in server.access_log(4)]
         assert words == [["PASSED", decides], ["PASSED", decides], [word, "page"], [word, "page"]]
+
+
+@pytest.mark.parametrize("action", ["challenge", "mark", "refuse", "drop"])
+@pytest.mark.parametrize("request_bytes", [b"GET\r\n\r\n", b"\x16\x03\x01\x00\xff\r\n\r\n", b"GET / HTTP/9.1\r\n\r\n", b"GET /%00 HTTP/1.1\r\n\r\n",
+                                           b"GET /" + b"a" * 3000 + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nX: " + b"a" * 3000 + b"\r\n\r\n",
+                                           b"GET / HTTP/1.1\r\n\r\n"],
+                         ids=["no path", "TLS", "version", "NUL", "long line", "long field", "no host"])
+def test_the_error_page_of_a_malformed_request_ends_no_worker(nginx, action, request_bytes):
+    server = nginx(f"client: {{ trusted: [127.0.0.1], address_from: X-Forwarded-For }}\nlimits: {{ page: {{ by: address, allow: 0 per 1s, action: {action} }} }}\n",
+                   server="""large_client_header_buffers 2 1k; error_page 400 414 494 505 /sorry;
+                             location = /sorry { drossel on; proxy_pass http://127.0.0.1:PORT/inside; proxy_set_header Host x; }
+                             location = /inside { drossel off; try_files /file.txt =404; }""")
+    before = server.workers()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        client.sendall(request_bytes)
+        try:
+            while client.recv(65536):
+                pass
+        except ConnectionResetError:
+            pass
+    server.access_log(1)
+    assert server.workers() == before
+
+
+def test_a_date_is_never_before_the_wait_is_over(nginx):
+    """Each a little later within the second; a date from nginx's own seconds would be too early for half of them."""
+    server = nginx("answer: { date: true, jitter: 0% }\nlimits: { page: { by: address, allow: 1 per 60s, algorithm: fixed, from: first } }\n")
+    assert server.fetch("/").status == 200
+    for count in range(2, 14):
+        answer = server.fetch("/", headers={"Accept": "text/plain"})
+        now = time.time()
+        wait = float(server.access_log(count)[-1].split("|")[3])
+        told = email.utils.parsedate_to_datetime(answer.headers["Retry-After"]).timestamp()
+        assert -0.05 < told - (now + wait) < 1  # `now` is a little after the decision
+        time.sleep(0.09)

@@ -271,3 +271,25 @@ def test_neither_log_nor_table_has_an_account_in_the_clear(nginx, application, s
     assert server.lines("REFUSED limit=login key=#")
     told = server.error_log().encode() + (server.folder / "table").read_bytes() + (server.folder / "access.log").read_bytes()
     assert b"unusual" not in told.lower()
+
+
+def test_accounts_are_named_in_the_clear_if_the_policy_says_so(nginx, application, tmp_path):
+    text = policy(allow=1, more=", block: 1h").replace("limits:", f"table: {{ path: {tmp_path}/table, keys: 1k, reveal: true }}\nlimits:")
+    server = nginx(text, server=f"location / {{ proxy_pass http://127.0.0.1:{application.port}; }}")
+    assert [post(server, b"email=+Quite.Unusual@a.example%0a") for _ in range(2)] == [401, 429]
+    assert server.lines("REFUSED limit=login key=quite.unusual@a.example ")
+    assert b"quite.unusual@a.example" in (tmp_path / "table").read_bytes()
+
+
+def test_a_form_is_read_in_the_query_too(site, application):
+    server = site(policy(allow=3))
+
+    def ask(path, body=b"password=x", status="401"):
+        return server.fetch(path, method="POST", body=body, headers={"X-Status": status, "Content-Type": FORM}).status
+
+    assert [ask("/login?email=v%40a.example"), ask("/login?x=100%&email=V@a.example&y"),
+            ask("/login?EMAIL=v%40a.example", body=b"")] == [401] * 3
+    assert ask("/login?email=v@a.example") == ask("/login", body=b"email=v@a.example") == 429
+    assert ask("/login?email=other@a.example", body=b"email=v@a.example") == 429, "each name is charged"
+    assert [ask("/login?%%%=%&[&a=b") for _ in range(5)] == [401] * 5, "a query that is no form is no fault"
+    assert [ask("/login?email=w@a.example", body=b"email=w@a.example", status=status) for status in ("401", "401", "200", "401")] == [401, 401, 200, 401]

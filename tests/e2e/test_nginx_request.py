@@ -191,3 +191,34 @@ def test_eight_clients_over_two_workers_get_exactly_the_limit(nginx):
     for client in clients:
         client.join()
     assert (statuses.count(200), statuses.count(429)) == (200, 280)
+
+
+@pytest.mark.parametrize("policy", ["classes: { partner: { header.X-Key: right } }\nlimits: { page: { for: partner, by: address, allow: 2 per 1h } }\n",
+                                    "limits: { page: { by: header.X-Key, allow: 2 per 1h } }\n",
+                                    "client: { token_from: [header.X-Key] }\nlimits: { page: { by: [token, address], allow: 2 per 1h } }\n"])
+def test_a_header_is_found_behind_hundreds_of_empty_lines_of_it(nginx, policy):
+    server = nginx(policy)
+
+    def get(empty, value):
+        lines = b"".join(b"X-Other: %d\r\nX-Key: \r\n" % i for i in range(empty)) + b"X-Key: " + value + b"\r\n"
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+            client.sendall(b"GET / HTTP/1.0\r\n" + lines + b"\r\n")
+            return int(client.recv(65536).split()[1])
+
+    assert [get(empty, b"right") for empty in (0, 300, 1)] == [200, 200, 429]
+    assert [get(empty, b"wrong") for empty in (300, 0)] == [200, 200]
+    assert get(300, b"right") == 429
+
+
+def test_a_token_beside_an_invented_one_buys_no_new_key(nginx):
+    server = nginx("client: { token_from: [header.X-Key] }\nlimits: { page: { by: token, allow: 2 per 1h, overrides: { partner: unlimited } } }\n")
+
+    def get(*tokens):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+            client.sendall(b"GET / HTTP/1.0\r\n" + b"".join(b"X-Key: " + token + b"\r\n" for token in tokens) + b"\r\n")
+            return int(client.recv(65536).split()[1])
+
+    assert [get(b"%d" % i, b"own") for i in range(3)] == [200, 200, 429]
+    assert [get(b"own", b"%d" % i) for i in range(2)] + [get(b"partner", b"own")] == [429] * 3
+    assert [get(b"own"), get(b"", b"own"), get(b"own", b"own"), get(b"other")] == [200, 200, 429, 200]
+    assert [get(b"partner") for _ in range(4)] == [200] * 4

@@ -137,9 +137,13 @@ static void try_answer(const uint8_t *data, size_t size)
                                          .banned = (raw.flags & 16) != 0,
                                          .limit_name = (raw.flags & 32) != 0 ? name : NULL };
     for (size_t i = 0; i < DROSSEL_QUOTAS; i++)
-        decision.quota[i] = (struct drossel_quota){
-            name, raw.count >> i, raw.window_ns >> i, raw.remaining >> i, raw.more_ns >> i, (raw.hash >> i & 1) != 0
-        };
+        decision.quota[i] = (struct drossel_quota){ name,
+                                                    raw.count >> i,
+                                                    raw.window_ns >> i,
+                                                    raw.remaining >> i,
+                                                    raw.more_ns >> i,
+                                                    (raw.hash >> i & 1) != 0,
+                                                    (raw.hash >> i & 2) != 0 };
     http_answer_format(&rules, &decision, &request, &answer);
     check_answer(&answer, &decision);
 }

@@ -62,7 +62,8 @@ static void a_hundred_thousand_answers_are_as_if_made_anew(void **state)
                                              .wait_ns = (uint64_t)(rand() % 40) * SECOND / 2,
                                              .subject_hash = (uint64_t)(rand() % 8),
                                              .quota_count = 1 };
-        decision.quota[0] = (struct drossel_quota){ decision.limit_name, 5, 60 * SECOND, 0, decision.wait_ns, true };
+        decision.quota[0] =
+            (struct drossel_quota){ decision.limit_name, 5, 60 * SECOND, 0, decision.wait_ns, true, false };
         if (rand() % 20 == 0)
             decision.wait_ns = DROSSEL_NEVER;
         struct http_answer_request request = { .accept = accepts[rand() % 6],

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "http/answer.h"
+#include "http/date.h"
 
 #define SECOND UINT64_C(1000000000)
 #define NOW UINT64_C(1796040000) /* Mon, 30 Nov 2026 12:00:00 GMT */
@@ -29,8 +30,8 @@ static struct drossel_decision refusal(void)
                                          .wait_ns = 12300 * SECOND / 1000,
                                          .subject_hash = 42,
                                          .quota_count = 2 };
-    decision.quota[0] = (struct drossel_quota){ "login", 5, 60 * SECOND, 0, 12300 * SECOND / 1000, true };
-    decision.quota[1] = (struct drossel_quota){ "day", 1000, 86400 * SECOND, 900, 80 * SECOND, false };
+    decision.quota[0] = (struct drossel_quota){ "login", 5, 60 * SECOND, 0, 12300 * SECOND / 1000, true, false };
+    decision.quota[1] = (struct drossel_quota){ "day", 1000, 86400 * SECOND, 900, 80 * SECOND, false, false };
     return decision;
 }
 
@@ -122,6 +123,30 @@ static void numbers_and_names_are_told_as_the_policy_reveals_them(void **state)
     }
 }
 
+static void what_is_left_of_failures_is_told_to_everyone_or_to_nobody(void **state)
+{
+    (void)state;
+    static const struct {
+        enum http_reveal reveal;
+        bool violated;
+        const char *fields;
+    } table[] = {
+        { HTTP_REVEAL_SIGNED_IN, false, "\"login\";r=0;t=13" },
+        { HTTP_REVEAL_SIGNED_IN, true, "\"login\";r=0;t=13, \"day\";r=900;t=13" },
+        { HTTP_REVEAL_EVERYONE, false, "\"login\";r=0;t=13, \"day\";r=900;t=80" },
+        { HTTP_REVEAL_NOBODY, true, "" },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct http_answer_rules rules = plain_rules();
+        struct drossel_decision decision = refusal();
+        rules.reveal = (uint8_t)table[i].reveal;
+        decision.signed_in = true;
+        decision.quota[1].counts_failures = true;
+        decision.quota[1].violated = table[i].violated;
+        assert_string_equal(field(answer_to(&rules, &decision, "*/*"), "RateLimit"), table[i].fields);
+    }
+}
+
 static void every_profile_is_written_and_no_name_twice(void **state)
 {
     (void)state;
@@ -190,6 +215,30 @@ static void the_window_ends_no_later_than_retry_after(void **state)
         snprintf(expected, sizeof expected, "\"login\";r=0;t=%u,", answer->retry_after_s);
         assert_true(answer->retry_after_s >= 101 - (hash == 0) && answer->retry_after_s <= 151);
         assert_memory_equal(field(answer, "RateLimit"), expected, strlen(expected));
+    }
+}
+
+static void a_date_is_never_before_the_wait_is_over_and_less_than_a_second_after(void **state)
+{
+    (void)state;
+    static const uint64_t waits_ns[] = {
+        1, 999999999, SECOND, SECOND + 1, 12 * SECOND, 12 * SECOND + 500000000, 3600 * SECOND - 1
+    };
+    static const uint32_t beyond_ns[] = { 0, 1, 499999999, 500000000, 500000001, 999999999 };
+    for (size_t i = 0; i < sizeof waits_ns / sizeof *waits_ns; i++) {
+        for (size_t j = 0; j < sizeof beyond_ns / sizeof *beyond_ns; j++) {
+            static struct http_answer answer;
+            struct http_answer_rules rules = plain_rules();
+            struct drossel_decision decision = refusal();
+            struct http_answer_request request = { .unix_now_s = NOW, .unix_now_ns = beyond_ns[j] };
+            rules.date = true;
+            decision.wait_ns = waits_ns[i];
+            http_answer_format(&rules, &decision, &request, &answer);
+            int64_t date_s;
+            assert_true(http_date_parse(text_of(field(&answer, "Retry-After")), NOW, &date_s));
+            uint64_t over_ns = beyond_ns[j] + waits_ns[i], told_ns = ((uint64_t)date_s - NOW) * SECOND;
+            assert_true(told_ns >= over_ns && told_ns - over_ns < SECOND);
+        }
     }
 }
 
@@ -318,7 +367,7 @@ static void a_name_that_no_field_can_hold_costs_only_itself(void **state)
     assert_string_equal(field(answer_to(&rules, &decision, ""), "RateLimit"), "\"login\";r=0;t=13");
     decision.quota_count = 1000;
     for (size_t i = 1; i < DROSSEL_QUOTAS; i++)
-        decision.quota[i] = (struct drossel_quota){ "short", 3, SECOND / 2, UINT64_MAX, 0, false };
+        decision.quota[i] = (struct drossel_quota){ "short", 3, SECOND / 2, UINT64_MAX, 0, false, false };
     assert_memory_equal(field(answer_to(&rules, &decision, ""), "RateLimit-Policy"),
                         "\"login\";q=5;w=60, \"short\";q=3,", 30);
 }
@@ -462,9 +511,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refusal_carries_the_contract),
         cmocka_unit_test(numbers_and_names_are_told_as_the_policy_reveals_them),
+        cmocka_unit_test(what_is_left_of_failures_is_told_to_everyone_or_to_nobody),
         cmocka_unit_test(every_profile_is_written_and_no_name_twice),
         cmocka_unit_test(retry_after_is_never_early_and_spreads_within_the_jitter),
         cmocka_unit_test(the_window_ends_no_later_than_retry_after),
+        cmocka_unit_test(a_date_is_never_before_the_wait_is_over_and_less_than_a_second_after),
         cmocka_unit_test(a_date_is_written_where_the_policy_wants_one),
         cmocka_unit_test(waiting_that_does_not_help_is_not_announced),
         cmocka_unit_test(who_came_past_the_proxy_gets_other_words),

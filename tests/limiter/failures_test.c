@@ -237,6 +237,95 @@ static void unreadable_bodies_of_an_address_share_one_account(void **state)
     drossel_close(limiter);
 }
 
+#define HEADERS_MAX 20
+
+/* Asks with these lines of one header. */
+static struct drossel_decision ask_with(struct drossel *limiter, const char *name, const char *const *lines,
+                                        size_t count)
+{
+    struct drossel_header headers[HEADERS_MAX];
+    struct drossel_request request = { .now_ns = NOW,
+                                       .method = DROSSEL_TEXT("POST"),
+                                       .path = DROSSEL_TEXT("/login"),
+                                       .headers = headers,
+                                       .header_count = count };
+    struct drossel_decision decision;
+    for (size_t i = 0; i < count; i++)
+        headers[i] = (struct drossel_header){ { name, strlen(name) }, { lines[i], strlen(lines[i]) } };
+    assert_int_equal(drossel_address_parse("203.0.113.7", 11, &request.address), DROSSEL_OK);
+    assert_int_equal(drossel_check(limiter, &request, &decision), DROSSEL_OK);
+    return decision;
+}
+
+static const char by_headers[] = "version: 1\nclient: { account_from: [header.X-User, cookie.user, basic] }\nlimits:\n"
+                                 "  login: { by: account, allow: 5 failures per 900s, reset_on: success }\n";
+
+static void each_name_in_headers_and_cookies_is_charged_and_none_is_cleared(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *lines[3];
+        size_t count;
+        const char *one, *other;
+    } table[] = {
+        { "X-User", { "a@x.example", "", "b@x.example" }, 3, "a@x.example", "b@x.example" },
+        { "Cookie", { "user=a@x.example", "c=d; user=b@x.example" }, 2, "user=a@x.example", "user=b@x.example" },
+        { "Cookie", { "user=; user=a@x.example;user=\"b@x.example\"" }, 1, "user=a@x.example", "user=b@x.example" },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct drossel *limiter = open_policy(by_headers);
+        struct drossel_decision decision = ask_with(limiter, table[i].name, table[i].lines, table[i].count);
+        assert_int_equal(decision.ticket.count, 2);
+        settle(limiter, &decision, DROSSEL_FAILURE, NOW);
+        decision = ask_with(limiter, table[i].name, table[i].lines, table[i].count);
+        settle(limiter, &decision, DROSSEL_SUCCESS, NOW);
+        assert_int_equal(ask_with(limiter, table[i].name, &table[i].one, 1).remaining, 3);
+        assert_int_equal(ask_with(limiter, table[i].name, &table[i].other, 1).remaining, 3);
+        drossel_close(limiter);
+    }
+}
+
+static void more_names_than_there_is_room_for_are_one_account_of_the_address(void **state)
+{
+    (void)state;
+    struct drossel *limiter = open_policy(by_headers);
+    for (int round = 0; round < 6; round++) {
+        char names[HEADERS_MAX][16];
+        const char *lines[HEADERS_MAX];
+        for (int i = 0; i < HEADERS_MAX; i++) {
+            snprintf(names[i], sizeof names[i], "%d-%d@x", i == HEADERS_MAX - 1 ? 0 : round, i);
+            lines[i] = names[i];
+        }
+        struct drossel_decision decision = ask_with(limiter, "X-User", lines, HEADERS_MAX);
+        assert_int_equal(decision.verdict == DROSSEL_ALLOW, round < 5); /* then held: a ticket has not room for all */
+        settle(limiter, &decision, DROSSEL_FAILURE, NOW);
+    }
+    drossel_close(limiter);
+}
+
+static void credentials_that_others_may_read_and_we_cannot_are_one_account_of_the_address(void **state)
+{
+    (void)state;
+    static const char *const odd[] = { "Basic Y*m9iOng=", "basic Ym9iOng=!", "Basic\tYm9i-ng=" };
+    static char longest[2048] = "Basic ";
+    const char *lines[] = { odd[0], odd[1], odd[2], longest };
+    struct drossel *limiter = open_policy(by_headers);
+    memset(longest + 6, 'A', sizeof longest - 7);
+    for (size_t i = 0; i < 5; i++) {
+        struct drossel_decision decision = ask_with(limiter, "Authorization", &lines[i % 4], 1);
+        assert_int_equal(decision.verdict, DROSSEL_ALLOW);
+        settle(limiter, &decision, DROSSEL_FAILURE, NOW);
+        const char *own = lines[(i + 1) % 4]; /* an attacker's own account clears nothing */
+        decision = ask_with(limiter, "Authorization", &own, 1);
+        settle(limiter, &decision, DROSSEL_SUCCESS, NOW);
+    }
+    const char *none[] = { "Bearer abc", "Basic", "Basic Ym9iOng=", "Digest x" };
+    assert_int_equal(ask_with(limiter, "Authorization", lines, 1).verdict, DROSSEL_REFUSE);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(ask_with(limiter, "Authorization", &none[i], 1).verdict, DROSSEL_ALLOW);
+    drossel_close(limiter);
+}
+
 static void a_challenge_has_the_benefit_of_the_doubt(void **state)
 {
     (void)state;
@@ -284,6 +373,9 @@ int main(void)
         cmocka_unit_test(spellings_that_log_in_to_one_account_are_one_key),
         cmocka_unit_test(every_account_of_a_body_is_charged_once_and_none_is_cleared),
         cmocka_unit_test(unreadable_bodies_of_an_address_share_one_account),
+        cmocka_unit_test(each_name_in_headers_and_cookies_is_charged_and_none_is_cleared),
+        cmocka_unit_test(more_names_than_there_is_room_for_are_one_account_of_the_address),
+        cmocka_unit_test(credentials_that_others_may_read_and_we_cannot_are_one_account_of_the_address),
         cmocka_unit_test(a_challenge_has_the_benefit_of_the_doubt),
         cmocka_unit_test(outcomes_are_told_by_status_or_by_a_header),
     };

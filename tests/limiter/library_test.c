@@ -326,6 +326,29 @@ static void quotas_are_revealed_to_who_brought_a_token(void **state)
     drossel_close(limiter);
 }
 
+static void how_an_account_has_fared_is_not_told_for_a_made_up_token(void **state)
+{
+    (void)state;
+    struct drossel *limiter =
+        open_policy("client: { token_from: [header.X-Key] }\nlimits:\n  a: { by: address, allow: 1 per 60s }\n"
+                    "  login: { by: account, allow: 9 failures per 60s }\n");
+    struct drossel_header header = { DROSSEL_TEXT("X-Key"), DROSSEL_TEXT("k") };
+    struct drossel_request request = request_of("192.0.2.1", "/", 0);
+    struct drossel_answer answer;
+    request.headers = &header;
+    request.header_count = 1;
+    request.account = (struct drossel_text)DROSSEL_TEXT("alice");
+    (void)decide(limiter, &request);
+    struct drossel_decision decision = decide(limiter, &request);
+    assert_int_equal(decision.verdict, DROSSEL_REFUSE);
+    assert_int_equal(decision.quota_count, 2);
+    assert_int_equal(drossel_answer_format(limiter, &decision, (struct drossel_text){ 0 }, 0, &answer), DROSSEL_OK);
+    const struct drossel_text *field = find_field(&answer, "RateLimit");
+    assert_non_null(field);
+    assert_null(memmem(field->data, field->size, "login", 5));
+    drossel_close(limiter);
+}
+
 static void verdicts_have_names(void **state)
 {
     (void)state;
@@ -352,6 +375,7 @@ int main(void)
         cmocka_unit_test(a_refusal_is_answered_as_the_limit_says_within_the_answers_own_memory),
         cmocka_unit_test(an_answer_follows_the_accept_field_and_a_ban_the_files_rules),
         cmocka_unit_test(quotas_are_revealed_to_who_brought_a_token),
+        cmocka_unit_test(how_an_account_has_fared_is_not_told_for_a_made_up_token),
         cmocka_unit_test(verdicts_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,6 +111,7 @@ static void assert_same(const struct drossel_decision *a, const struct drossel_d
         assert_int_equal(a->quota[i].remaining, b->quota[i].remaining);
         assert_int_equal(a->quota[i].more_ns, b->quota[i].more_ns);
         assert_int_equal(a->quota[i].violated, b->quota[i].violated);
+        assert_int_equal(a->quota[i].counts_failures, b->quota[i].counts_failures);
     }
     assert_same_tickets(&a->ticket, &b->ticket);
 }

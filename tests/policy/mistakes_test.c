@@ -50,7 +50,7 @@ static const struct mistake_case file_cases[] = {
       "p.yaml:4:1: \"on_outage\" stands here twice, first at line 2; leave one out\n" },
     { "misspelt key", HEAD "limit: {}\n", "p.yaml:2:1: unknown key \"limit\"; did you mean \"limits\"?\n" },
     { "unknown key", HEAD "table: { colour: red }\n",
-      "p.yaml:2:10: unknown key \"colour\"; known here are path, keys, names\n" },
+      "p.yaml:2:10: unknown key \"colour\"; known here are path, keys, names, reveal\n" },
     { "section of the wrong type", HEAD "table: [1]\nlimits: many\n",
       "p.yaml:2:8: a list; write a map of keys\n"
       "p.yaml:3:9: text; write a map of names, as { page: { by: address, allow: 50 per 10s } }\n" },

@@ -46,7 +46,7 @@ static void sections_say_what_they_say(void **state)
 {
     (void)state;
     struct policy *policy = open_good(
-        "version: 1\ntable: { path: /dev/shm/x, keys: 100k, names: false }\n"
+        "version: 1\ntable: { path: /dev/shm/x, keys: 100k, names: false, reveal: true }\n"
         "client: { trusted: [127.0.0.1, unix], address_from: CF-Connecting-IP, require_trusted: true, ipv6_prefix: "
         "56,\n"
         "  account_from: [basic, cookie.User], token_from: [header.X-Api-Key, bearer] }\n"
@@ -58,6 +58,7 @@ static void sections_say_what_they_say(void **state)
     assert_string_equal(policy->table_path, "/dev/shm/x");
     assert_int_equal(policy->table_keys, 131072);
     assert_false(policy->table_names);
+    assert_true(policy->table_reveal);
     struct drossel_address unix_peer = { DROSSEL_UNIX, { 0 } };
     assert_true(netset_has(policy->client.trusted, &unix_peer));
     assert_int_equal(netset_size(policy->client.trusted), 2);
