@@ -51,6 +51,9 @@ static const struct warning_case limit_cases[] = {
       "p.yaml:2:20: warning: no server knows an account, so that this limit never applies there; write "
       "client.account_from, or "
       "only: [php, library], whose callers name it themselves\n" },
+    { "no accounts to count", HEAD "limits: { a: { by: address, allow: 5 accounts per 1h } }\n",
+      "p.yaml:2:36: warning: no server knows an account, so that this limit never applies there; write "
+      "client.account_from, or only: [php, library], whose callers name it themselves\n" },
     { "no account, but callers that name it",
       HEAD "limits: { a: { by: account, allow: 1 per 1s, only: [php, library] } }\n", NULL },
     { "no token", HEAD "limits: { a: { by: token, allow: 1 per 1s } }\n",
