@@ -196,6 +196,14 @@ static const struct warning_case class_cases[] = {
       "p.yaml:2:23: warning: no request can be in class \"c\" by it: \"a.example:8080\" has a port, which is cut off "
       "before; write it "
       "as requests have it\n" NEVER },
+    { "absent among values", CLASS("header.X: [v1, absent, \"present\"]"),
+      "p.yaml:2:32: warning: \"absent\" in a list is a value like others, and no test; write it alone, in a class of "
+      "its "
+      "own\n" },
+    { "the value present", CLASS("header.X: [present]"), NULL },
+    { "dot behind the host", CLASS("host: a.example."),
+      "p.yaml:2:23: warning: no request can be in class \"c\" by it: \"a.example.\" has a dot at its end, which is cut "
+      "off before; write it as requests have it\n" NEVER },
     { "upper host", CLASS("host: Shop.Example"), NULL },
     { "path against its begin", CLASS("path: /a, path_begins: /b"),
       "p.yaml:2:12: warning: no request can be in class \"c\": its conditions contradict each other; leave one out, or "
@@ -244,6 +252,17 @@ static const struct warning_case section_cases[] = {
       "p.yaml:2:20: warning: `trusted` without `address_from`: all visitors behind such a proxy are counted as one, "
       "the proxy; name "
       "the header that tells them apart, as address_from: X-Forwarded-For\n" },
+    { "slip in a header's name", HEAD "client: { trusted: 127.0.0.1, address_from: X-Forwared-For }\n" LIMIT,
+      "p.yaml:2:45: warning: no proxy is known to send \"X-Forwared-For\", and without it all visitors are one; did "
+      "you "
+      "mean X-Forwarded-For?\n" },
+    { "slip in a word", HEAD "client: { trusted: 127.0.0.1, address_from: proxy-protocol }\n" LIMIT,
+      "p.yaml:2:45: warning: no proxy is known to send \"proxy-protocol\", and without it all visitors are one; did "
+      "you "
+      "mean proxy_protocol?\n" },
+    { "a header of one's own", HEAD "client: { trusted: 127.0.0.1, address_from: X-Cluster-Client-Ip }\n" LIMIT, NULL },
+    { "a known header in another case", HEAD "client: { trusted: 127.0.0.1, address_from: cf-connecting-ipv6 }\n" LIMIT,
+      NULL },
     { "both", HEAD "client: { trusted: 127.0.0.1, address_from: X-Forwarded-For }\n" LIMIT, NULL },
     { "everybody exempt", HEAD "exempt: { addresses: 0.0.0.0/0 }\n" LIMIT,
       "p.yaml:2:22: warning: every IPv4 or every IPv6 address is exempt, so that no limit can ever refuse one of them; "
