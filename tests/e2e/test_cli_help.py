@@ -93,3 +93,13 @@ def test_the_completion_knows_the_formats_that_there_are(build, tmp_path):
     told = drossel(build, "replay", "--policy", policy, "--format", "bogus", policy, code=1).stderr
     known = told.split("known are ")[1].split(", and the string")[0].split(", ")
     assert sorted(complete(tmp_path, "drossel", "replay", "--format", "")) == sorted(known)
+
+
+@pytest.mark.parametrize("words", [["check"], ["explain", "GET /"], ["--help"], ["check", "--help"], ["version"]], ids=" ".join)
+def test_what_a_full_disk_cuts_off_is_a_failure(build, tmp_path, words):
+    policy = tmp_path / "p.yaml"
+    policy.write_text("version: 1\nlimits: { a: { by: address, allow: 1 per 1s } }\n")
+    command = [build / "drossel", words[0], *([policy] if words[0] in ("check", "explain") and words[-1] != "--help" else []), *words[1:]]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "could not be written" in done.stderr
