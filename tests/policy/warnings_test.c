@@ -13,6 +13,10 @@ struct warning_case {
     const char *name, *yaml, *warnings; /* warnings: NULL for none */
 };
 
+#define NO_JSON                                                                                                        \
+    "p.yaml:2:17: warning: the body is no JSON, and no client can read it; write it as "                               \
+    "'{\"error\":\"rate_limit_exceeded\"}', with ${limit} in quotes\n"
+
 static const struct warning_case limit_cases[] = {
     { "leaky without burst", ONE("allow: 6000 per 1m, algorithm: leaky"),
       "p.yaml:2:36: warning: 6000 per 1m with burst 0 admits 1 at once, then one each 10 ms; write burst: 5999 to "
@@ -275,6 +279,27 @@ static const struct warning_case section_cases[] = {
     { "exempt method in lower case", HEAD "exempt: { methods: options }\n" LIMIT,
       "p.yaml:2:20: warning: no request is exempt by it: methods are in upper case, \"options\" is not; write it "
       "so\n" },
+    { "JSON", HEAD "answer: { json: '{}' }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: '[]' }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: '1' }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: '-0.5e+3' }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: 'null' }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: '{\"wait\":${retry_after}, \"limit\" : \"${limit}\"}' }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: ' [ true , false , [ ] , {\"a\":{\"b\":\"\\u00e4\\n\"}} ] ' }\n" LIMIT, NULL },
+    { "no JSON", HEAD "answer: { json: '{\"a\":' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '{\"a\":1,}' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '[1 2]' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '{a:1}' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '01' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '1.' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '\"\\x\"' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '\"\\u12g4\"' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '{\"limit\":${limit}}' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '{} {}' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '''a''' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: 'tru' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '[' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '-' }\n" LIMIT, NO_JSON },
     { "two drafts", HEAD "answer: { headers: [ratelimit, ratelimit-draft7] }\n" LIMIT,
       "p.yaml:2:32: warning: ratelimit-draft7 besides another draft: both write RateLimit fields, which no client can "
       "read then; "
