@@ -38,6 +38,19 @@ void limiter_memory_close(struct limiter_memory *memory);
 enum drossel_result limiter_check_remembering(struct limiter *limiter, struct limiter_memory *memory,
                                               const struct drossel_request *request, struct drossel_decision *decision);
 
+/* Passing (limiter_pass.c): for a door that first asks only whether a request may go on.  May requests pass that way under this policy, and is
+ * their path needed? */
+bool limiter_passes(const struct limiter *limiter, bool *has_path);
+struct limiter_passing {
+    const struct drossel_address *client;    /* the peer */
+    struct drossel_text path;    /* as in struct drossel_request, where it is needed */
+    uint64_t now_ns;
+    const char *limit_name;      /* result: the limit with the fewest left, or NULL */
+    uint64_t remaining;          /* result: and how many that are; without one not set */
+};
+/* Charges and counts the request as limiter_check and the door's own counting would.  False, and nothing is done, if they have more to say. */
+bool limiter_pass(const struct limiter *limiter, const struct limiter_memory *memory, struct limiter_passing *request);
+
 /* Must the door read the request's body first, because a matching limit counts an account that may stand there? */
 bool limiter_needs_body(const struct limiter *limiter, const struct drossel_request *request);
 

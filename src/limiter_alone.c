@@ -45,22 +45,41 @@ static inline void begin(const struct limiter *limiter, const struct drossel_req
     decision->quota_count = 1;
 }
 
-/* The key that the request counts under.  False if it goes the general way. */
-static inline bool find_key(const struct limiter *limiter, const struct drossel_request *request, struct table_key *key)
+/* The key that a client counts under. */
+static inline struct table_key key_of(const struct limiter *limiter, const struct drossel_address *client)
 {
-    const struct rate_plan *rate = limiter->alone;
-    const struct drossel_address *client = client_of(limiter, request);
-    if (client == NULL || request->extra_cost != 0 || table_bans_until(limiter->table) > request->now_ns)
-        return false;
     uint64_t hash;
     const uint8_t *secret = table_secret(limiter->table);
-    if (client->family == DROSSEL_IPV6) {
+    if (unlikely(client->family == DROSSEL_IPV6)) {
         struct drossel_address counted = client_key(client, limiter->policy->ipv6_prefix);
         hash = key_address_hash(secret, POLICY_BY_ADDRESS, &counted);
     } else {
         hash = key_address_hash(secret, POLICY_BY_ADDRESS, client);
     }
-    *key = table_key_mix(hash, rate->seed);
+    return table_key_mix(hash, limiter->alone->seed);
+}
+
+/* The key that the request counts under.  False if it goes the general way. */
+static inline bool find_key(const struct limiter *limiter, const struct drossel_request *request, struct table_key *key)
+{
+    const struct drossel_address *client = client_of(limiter, request);
+    if (client == NULL || request->extra_cost != 0 || table_bans_until(limiter->table) > request->now_ns)
+        return false;
+    *key = key_of(limiter, client);
+    return true;
+}
+
+/* Charges the key, and counts that.  False, and nothing is changed, if that takes more. */
+static inline bool charge(const struct limiter *limiter, struct table_key key, uint64_t now_ns, struct store_pass *pass)
+{
+    const struct rate_plan *rate = limiter->alone;
+    pass->key = key;
+    pass->limit = &rate->engine;
+    pass->limit_id = rate->limit_id;
+    pass->cost = rate->cost;
+    if (unlikely(!store_table_pass(limiter->table, pass, 1, now_ns)))
+        return false;
+    table_stats_count(limiter->table, rate->limit_id, TABLE_PASSED, false);
     return true;
 }
 
@@ -69,19 +88,13 @@ static inline bool find_key(const struct limiter *limiter, const struct drossel_
 static inline bool pass(const struct limiter *limiter, const struct drossel_request *request, struct table_key key,
                         struct drossel_decision *decision)
 {
-    const struct rate_plan *rate = limiter->alone;
     begin(limiter, request, key, decision);
-    struct store_pass charge;
-    charge.key = key;
-    charge.limit = &rate->engine;
-    charge.limit_id = rate->limit_id;
-    charge.cost = rate->cost;
-    if (unlikely(!store_table_pass(limiter->table, &charge, 1, request->now_ns)))
+    struct store_pass charged;
+    if (unlikely(!charge(limiter, key, request->now_ns, &charged)))
         return false;
-    decision->remaining = decision->quota[0].remaining = charge.remaining;
-    decision->used = charge.used;
-    decision->quota[0].more_ns = charge.more_ns;
-    table_stats_count(limiter->table, charge.limit_id, TABLE_PASSED, false);
+    decision->remaining = decision->quota[0].remaining = charged.remaining;
+    decision->used = charged.used;
+    decision->quota[0].more_ns = charged.more_ns;
     return true;
 }
 

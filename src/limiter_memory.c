@@ -38,18 +38,29 @@ struct remembered {
     struct drossel_decision decision;
 };
 
+/* Each request looks at the time; the entries have pages of their own, which are touched in a flood only. */
 struct limiter_memory {
     uint64_t newest_ns;
-    struct remembered entry[MEMORY_ENTRIES];
+    struct remembered *entry;
 };
 
 struct limiter_memory *limiter_memory_open(void)
 {
-    return calloc(1, sizeof(struct limiter_memory));
+    struct limiter_memory *memory = calloc(1, sizeof *memory);
+    struct remembered *entry = calloc(MEMORY_ENTRIES, sizeof *entry);
+    if (memory != NULL && entry != NULL) {
+        memory->entry = entry;
+        return memory;
+    }
+    free(memory);
+    free(entry);
+    return NULL;
 }
 
 void limiter_memory_close(struct limiter_memory *memory)
 {
+    if (memory != NULL)
+        free(memory->entry);
     free(memory);
 }
 

@@ -94,9 +94,10 @@ static void plan_limits(struct limiter *limiter)
 /* NULL without memory. */
 static struct limiter *allocate(const struct policy *policy)
 {
-    struct limiter *limiter = calloc(1, sizeof *limiter);
+    struct limiter *limiter = aligned_alloc(_Alignof(struct limiter), sizeof *limiter);
     if (limiter == NULL)
         return NULL;
+    memset(limiter, 0, sizeof *limiter);
     limiter->limits = calloc(policy->limit_count + 1, sizeof *limiter->limits);
     limiter->everything = calloc(policy->limit_count + 1, sizeof *limiter->everything);
     limiter->rates = aligned_alloc(_Alignof(struct rate_plan), (policy->rate_count + 1) * sizeof *limiter->rates);
@@ -125,6 +126,7 @@ struct limiter *limiter_open(const struct policy *policy, struct table *table, c
     limiter->has_exemptions = policy_has_exemptions(policy);
     plan_limits(limiter);
     limiter->alone = limiter_alone_plan(limiter);
+    limiter_plan_pass(limiter);
     return limiter;
 }
 

@@ -30,7 +30,28 @@ struct rate_plan {
     _Alignas(64) struct engine_limit engine; /* a copy */
 };
 
+#define SHORT_RATES STORE_PASS_MAX
+
+/* How a rate's subject is made of parts' hashes: of address, path and site there are no longer ones. */
+#define PASS_PARTS 2
+struct pass_recipe {
+    uint8_t parts;
+    uint8_t kind[PASS_PARTS];
+};
+/* What passing needs, in one line of memory. */
+struct pass_plan {
+    struct table *table;
+    const struct rate_plan *rates;   /* all */
+    uint8_t count;                   /* of them; 0: no request passes */
+    uint8_t ipv6_prefix;
+    bool is_one;                     /* and that one is by address */
+    bool has_path;
+    struct pass_recipe recipe[SHORT_RATES];
+};
+_Static_assert(sizeof(struct pass_plan) <= 64, "one line of memory");
+
 struct limiter {
+    _Alignas(64) struct pass_plan pass;
     const struct policy *policy;
     struct table *table;
     struct limit_plan *limits;       /* of policy->limits, by index */
@@ -76,7 +97,6 @@ static inline __attribute__((always_inline)) void limiter_begin_decision(struct 
 }
 
 /* The short way; see limiter_short.c. */
-#define SHORT_RATES STORE_PASS_MAX
 _Static_assert(SHORT_RATES <= DROSSEL_QUOTAS, "each has its quota told");
 struct short_way {
     uint32_t count;
@@ -111,6 +131,9 @@ void limiter_alone_fetch(const struct limiter *limiter, const struct drossel_req
                          struct limiter_alone_key *keys);
 bool limiter_alone_fetched(const struct limiter *limiter, const struct drossel_request *request,
                            const struct limiter_alone_key *key, struct drossel_decision *decision);
+
+/* Plans passing, once all limits are planned. */
+void limiter_plan_pass(struct limiter *limiter);
 
 /* Which rates of a limit count a request: its own, or those of an override.  False: none, it is unlimited. */
 bool limiter_rates_of(struct subject_finder *finder, const struct policy_limit *limit, uint32_t *first, uint32_t *count);

@@ -3,9 +3,9 @@
  * drossel's door in nginx: the HTTP module that judges each main request once,
  * before the content phase and after the real-IP module.
  *
- * The module decides nothing: it turns a request into facts for the limiter
- * (ngx_http_drossel_facts.c; accounts in its body: ..._body.c), and the decision
- * into what follows (..._handler.c): an answer (..._answer.c), a wait (..._hold.c),
+ * The module decides nothing: it takes a request in (ngx_http_drossel_pass.c), turns
+ * it into facts for the limiter (..._facts.c; accounts in its body: ..._body.c), and
+ * the decision into what follows (..._handler.c): an answer (..._answer.c), a wait (..._hold.c),
  * a line in the error log (..._log.c), variables (..._variables.c).  When the
  * application has answered, its charges are settled (..._outcome.c).  What it all
  * comes to is told by ..._status.c.  Configuration and life cycle: ..._module.c.
@@ -24,6 +24,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "hint.h"
 #include "limiter.h"
 #include "request/body.h"
 #include "request/proxywatch.h"
@@ -50,12 +51,22 @@ typedef struct {
 
 
 typedef struct {
+    /* what the shortest way needs lies side by side */
+
+    ngx_uint_t                    anchor;     /* index of the context's variable */
+    uint64_t                      heeded;     /* lengths of header fields, as bits */
+    struct table                 *table;      /* NULL under nginx -t */
+    struct limiter               *limiter;
+    struct limiter_memory        *memory;     /* of a worker's last refusals */
+    ngx_uint_t                    untimed;    /* decisions until one is timed */
+    unsigned                      passes:1;   /* by that way, and then ... */
+    unsigned                      has_path:1; /* ... the path is needed */
+    unsigned                      outcomes:1; /* answers are of interest */
+
     ngx_str_t                     file;       /* of the policy */
     struct policy                *policy;     /* NULL: no drossel_policy */
     time_t                        loaded;     /* when it was read */
     ngx_uint_t                    warnings;   /* about it */
-    struct table                 *table;      /* NULL under nginx -t */
-    struct limiter               *limiter;
 
     struct body_source            sources[BODY_SOURCES_MAX];
     ngx_uint_t                    source_count;
@@ -66,10 +77,8 @@ typedef struct {
     ngx_uint_t                    budget_mask;
     time_t                        failed;     /* second of the last error line */
 
-    ngx_uint_t                    untimed;    /* decisions until one is timed */
     struct proxywatch             watch;
     struct http_answer_cache     *answers;
-    struct limiter_memory        *memory;     /* of a worker's last refusals */
     ngx_http_drossel_shared_t    *shared;
     struct status_look           *look;       /* the worker's last at the slots */
 
@@ -119,11 +128,7 @@ typedef struct {
 } ngx_http_drossel_pending_t;
 
 
-/*
- * What is kept of a decision, for variables and so that no request is judged
- * twice.  It hangs on the request's pool, because an internal redirect clears
- * the modules' contexts.
- */
+/* What is kept of a decision, for variables and so that no request is judged twice. */
 
 typedef struct {
     const char                   *limit;      /* the policy's; NULL: none */
@@ -136,6 +141,7 @@ typedef struct {
     u_char                        word;       /* ngx_http_drossel_word_e */
     u_char                        dry_run;    /* nobody was bothered */
     u_char                        waiting;    /* not decided yet */
+    u_char                        guarded;    /* the pool ends what it leaves open */
 } ngx_http_drossel_ctx_t;
 
 
@@ -148,13 +154,43 @@ typedef struct {
 
 
 ngx_int_t ngx_http_drossel_handler(ngx_http_request_t *r);
+/* NULL: it was not looked at yet. */
 ngx_http_drossel_ctx_t *ngx_http_drossel_get_ctx(ngx_http_request_t *r);
+/* Makes the place for it in each request, before the configuration is read. */
+ngx_int_t ngx_http_drossel_add_anchor(ngx_conf_t *cf);
+/* Says anew which header fields are of interest. */
+void ngx_http_drossel_heed(ngx_http_drossel_main_conf_t *mcf);
+/* Has the context ended with the request; before anything is left open in it. */
+ngx_int_t ngx_http_drossel_guard(ngx_http_request_t *r,
+    ngx_http_drossel_ctx_t *ctx);
+
+/* Returns what a phase handler is to return. */
+ngx_int_t ngx_http_drossel_judge(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    ngx_http_drossel_seen_t *seen);
 
 /* The facts of a request, but for the time.  "path" is the caller's memory. */
 #define NGX_HTTP_DROSSEL_PATH_LEN  1024
 ngx_int_t ngx_http_drossel_facts(ngx_http_request_t *r,
     const struct client_rules *rules, char *path,
     struct drossel_request *request);
+void ngx_http_drossel_sockaddr(const struct sockaddr *sa,
+    struct drossel_address *address);
+
+/* The path, if it is the URI itself: an untouched simple one still lies where the
+ * parser found it. */
+static ngx_inline ngx_uint_t
+ngx_http_drossel_path_is_plain(ngx_http_request_t *r, struct drossel_text *path)
+{
+    ngx_http_core_srv_conf_t  *cscf;
+
+    cscf = ngx_http_get_module_srv_conf(r, ngx_http_core_module);
+
+    path->data = (const char *) r->uri.data;
+    path->size = r->uri.len;
+
+    return r->uri.data == r->uri_start && cscf->merge_slashes;
+}
 
 /* One walk over the request's headers. */
 void ngx_http_drossel_look(ngx_http_request_t *r,
@@ -229,6 +265,8 @@ ngx_int_t ngx_http_drossel_share(ngx_conf_t *cf,
 void ngx_http_drossel_tell(ngx_http_drossel_main_conf_t *mcf,
     const struct drossel_request *request,
     const struct drossel_decision *decision);
+/* Notes how long a decision took, and when to time the next one. */
+void ngx_http_drossel_note_time(ngx_http_drossel_main_conf_t *mcf, uint64_t from_ns);
 
 /* The setter of drossel_status, and what it has to do when locations merge. */
 char *ngx_http_drossel_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);

@@ -10,8 +10,6 @@
 
 static void ngx_http_drossel_peer(ngx_http_request_t *r,
     const struct client_rules *rules, struct drossel_request *request);
-static void ngx_http_drossel_sockaddr(const struct sockaddr *sa,
-    struct drossel_address *address);
 static ngx_int_t ngx_http_drossel_path(ngx_http_request_t *r, char *buf,
     struct drossel_text *path);
 static bool ngx_http_drossel_find_header(const struct drossel_request *request,
@@ -75,7 +73,7 @@ ngx_http_drossel_peer(ngx_http_request_t *r, const struct client_rules *rules,
 }
 
 
-static void
+void
 ngx_http_drossel_sockaddr(const struct sockaddr *sa,
     struct drossel_address *address)
 {
@@ -113,22 +111,20 @@ ngx_http_drossel_sockaddr(const struct sockaddr *sa,
 
 /*
  * The path that the client asked for: "rewrite" may have changed r->uri by now.
- * An untouched simple URI still lies where the parser found it.  Everything
- * else is decoded anew, on the stack where it fits.
+ * What is not plain is decoded anew, on the stack where it fits.
  */
 
 static ngx_int_t
 ngx_http_drossel_path(ngx_http_request_t *r, char *buf,
     struct drossel_text *path)
 {
-    struct drossel_text         raw;
-    ngx_http_core_srv_conf_t   *cscf;
+    struct drossel_text  raw;
 
-    cscf = ngx_http_get_module_srv_conf(r, ngx_http_core_module);
+    if (ngx_http_drossel_path_is_plain(r, path)) {
+        return NGX_OK;
+    }
 
-    if ((r->uri.data == r->uri_start && cscf->merge_slashes)
-        || r->unparsed_uri.len == 0 || r->unparsed_uri.data[0] != '/')
-    {
+    if (r->unparsed_uri.len == 0 || r->unparsed_uri.data[0] != '/') {
         path->data = (const char *) r->uri.data;
         path->size = r->uri.len;
         return NGX_OK;

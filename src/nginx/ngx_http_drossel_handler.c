@@ -1,9 +1,8 @@
 
 /*
- * One request: facts, decision, and what follows from it.
+ * One request judged: facts, decision, and what follows from it.
  *
- * Costs that are avoided here: nothing is allocated but the context (which the
- * pool cuts from a page that is there already), the decision is never cleared,
+ * Costs that are avoided here: nothing is allocated, the decision is never cleared,
  * and headers are walked once, comparing lengths before bytes.
  */
 
@@ -11,14 +10,6 @@
 #include "ngx_http_drossel.h"
 
 
-static ngx_http_drossel_ctx_t *ngx_http_drossel_create_ctx(
-    ngx_http_request_t *r);
-static void ngx_http_drossel_cleanup(void *data);
-static ngx_int_t ngx_http_drossel_again(ngx_http_request_t *r,
-    ngx_http_drossel_ctx_t *ctx);
-static ngx_int_t ngx_http_drossel_judge(ngx_http_request_t *r,
-    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
-    ngx_http_drossel_seen_t *seen);
 static ngx_int_t ngx_http_drossel_carry_out(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
     const struct drossel_request *request, struct drossel_decision *decision);
@@ -36,135 +27,6 @@ static void ngx_http_drossel_watch(ngx_http_request_t *r,
 
 
 ngx_int_t
-ngx_http_drossel_handler(ngx_http_request_t *r)
-{
-    ngx_http_drossel_ctx_t        *ctx;
-    ngx_http_drossel_seen_t        seen;
-    ngx_http_drossel_loc_conf_t   *lcf;
-    ngx_http_drossel_main_conf_t  *mcf;
-
-    if (r != r->main) {
-        return NGX_DECLINED;
-    }
-
-    ctx = ngx_http_drossel_get_ctx(r);
-
-    if (ctx) {
-        return ngx_http_drossel_again(r, ctx);
-    }
-
-    ctx = ngx_http_drossel_create_ctx(r);
-    if (ctx == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    ngx_http_drossel_look(r, &seen);
-
-    if (seen.challenge) {
-        ngx_http_drossel_remove_challenge(r);
-        ngx_http_drossel_look(r, &seen);
-    }
-
-    lcf = ngx_http_get_module_loc_conf(r, ngx_http_drossel_module);
-
-    if (!lcf->judge) {
-        return NGX_DECLINED;
-    }
-
-    mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
-
-    return ngx_http_drossel_judge(r, mcf, ctx, &seen);
-}
-
-
-ngx_http_drossel_ctx_t *
-ngx_http_drossel_get_ctx(ngx_http_request_t *r)
-{
-    ngx_pool_cleanup_t      *cln;
-    ngx_http_drossel_ctx_t  *ctx;
-
-    ctx = ngx_http_get_module_ctx(r, ngx_http_drossel_module);
-
-    if (ctx || !(r->internal || r->filter_finalize)) {
-        return ctx;
-    }
-
-    /* an internal redirect has cleared the context, but not the pool */
-
-    for (cln = r->pool->cleanup; cln; cln = cln->next) {
-        if (cln->handler == ngx_http_drossel_cleanup) {
-            ngx_http_set_ctx(r, cln->data, ngx_http_drossel_module);
-            return cln->data;
-        }
-    }
-
-    return NULL;
-}
-
-
-static ngx_http_drossel_ctx_t *
-ngx_http_drossel_create_ctx(ngx_http_request_t *r)
-{
-    ngx_pool_cleanup_t      *cln;
-    ngx_http_drossel_ctx_t  *ctx;
-
-    cln = ngx_pool_cleanup_add(r->pool, sizeof(ngx_http_drossel_ctx_t));
-    if (cln == NULL) {
-        return NULL;
-    }
-
-    ctx = cln->data;
-    ngx_memzero(ctx, sizeof(ngx_http_drossel_ctx_t));
-
-    cln->handler = ngx_http_drossel_cleanup;
-    ngx_http_set_ctx(r, ctx, ngx_http_drossel_module);
-
-    return ctx;
-}
-
-
-/*
- * Runs when the request is freed; its address tells which entry of the pool is
- * ours.  Charges that no answer has settled stay: the client did not wait for it,
- * or the application never gave it.
- */
-
-static void
-ngx_http_drossel_cleanup(void *data)
-{
-    ngx_http_drossel_unhold(((ngx_http_drossel_ctx_t *) data)->pending);
-    ngx_http_drossel_settle(data, DROSSEL_FAILURE);
-}
-
-
-/* A main request is decided once: not again after a redirect or a delay. */
-
-static ngx_int_t
-ngx_http_drossel_again(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
-{
-    ngx_http_drossel_seen_t        seen;
-    ngx_http_drossel_main_conf_t  *mcf;
-
-    if (!ctx->waiting) {
-        ngx_http_drossel_settle_replaced(r, ctx);
-        return NGX_DECLINED;
-    }
-
-    if (ctx->pending->reading) {
-        /* reading has failed, and this is the error's page */
-        ctx->waiting = 0;
-        return NGX_DECLINED;
-    }
-
-    mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
-
-    ngx_http_drossel_look(r, &seen);
-
-    return ngx_http_drossel_judge(r, mcf, ctx, &seen);
-}
-
-
-static ngx_int_t
 ngx_http_drossel_judge(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
     ngx_http_drossel_seen_t *seen)
@@ -185,6 +47,10 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
     ngx_http_drossel_unhold(ctx->pending);
 
     if (ctx->pending == NULL && limiter_needs_body(mcf->limiter, &request)) {
+
+        if (ngx_http_drossel_guard(r, ctx) != NGX_OK) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
 
         read = ngx_http_drossel_read_body(r, ctx);
 
@@ -215,6 +81,11 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
     }
 
     if (decision.verdict == DROSSEL_HOLD) {
+
+        if (ngx_http_drossel_guard(r, ctx) != NGX_OK) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
         return ngx_http_drossel_pause(r, ctx, &request, &decision);
     }
 
@@ -241,10 +112,16 @@ ngx_http_drossel_carry_out(ngx_http_request_t *r,
 
     ngx_http_drossel_log(r, mcf, request, decision, ctx);
 
-    if (decision->ticket.count
-        && ngx_http_drossel_open(r, mcf, ctx, &decision->ticket) != NGX_OK)
-    {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    if (decision->ticket.count) {
+
+        if (ngx_http_drossel_open(r, mcf, ctx, &decision->ticket) != NGX_OK) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        if (ngx_http_drossel_guard(r, ctx) != NGX_OK) {
+            ngx_http_drossel_settle(ctx, DROSSEL_FAILURE);
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
     }
 
     return ngx_http_drossel_enforce(r, mcf, ctx, decision);
@@ -352,6 +229,8 @@ ngx_http_drossel_watch(ngx_http_request_t *r,
     {
         return;
     }
+
+    ngx_http_drossel_heed(mcf);
 
     /* one worker says it for all */
 

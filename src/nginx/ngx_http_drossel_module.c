@@ -19,6 +19,9 @@
 #include <sys/mman.h>
 
 
+#define NGX_HTTP_DROSSEL_LINE  64  /* bytes of a cache line */
+
+
 static char *ngx_http_drossel_policy(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 static char *ngx_http_drossel_enabled(ngx_conf_t *cf, void *post, void *data);
@@ -228,6 +231,7 @@ ngx_http_drossel_lines(ngx_conf_t *cf, ngx_uint_t level, char *text)
 static ngx_int_t
 ngx_http_drossel_attach(ngx_conf_t *cf, ngx_http_drossel_main_conf_t *mcf)
 {
+    bool                  has_path;
     char                  path[NGX_MAX_PATH], why[NGX_MAX_CONF_ERRSTR];
     struct table_options  options;
 
@@ -262,6 +266,13 @@ ngx_http_drossel_attach(ngx_conf_t *cf, ngx_http_drossel_main_conf_t *mcf)
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "drossel: %s", why);
         return NGX_ERROR;
     }
+
+    mcf->passes = limiter_passes(mcf->limiter, &has_path);
+    mcf->has_path = has_path;
+    mcf->outcomes = mcf->policy->has_failures
+                    || mcf->policy->failure.header.size
+                    || mcf->policy->success.header.size;
+    ngx_http_drossel_heed(mcf);
 
     if (ngx_http_drossel_share(cf, mcf) != NGX_OK) {
         return NGX_ERROR;
@@ -341,10 +352,15 @@ ngx_http_drossel_create_main_conf(ngx_conf_t *cf)
 {
     ngx_http_drossel_main_conf_t  *mcf;
 
-    mcf = ngx_pcalloc(cf->pool, sizeof(ngx_http_drossel_main_conf_t));
+    /* what each request needs of it shall lie in one line of memory */
+
+    mcf = ngx_pmemalign(cf->pool, sizeof(ngx_http_drossel_main_conf_t),
+                        NGX_HTTP_DROSSEL_LINE);
     if (mcf == NULL) {
         return NULL;
     }
+
+    ngx_memzero(mcf, sizeof(ngx_http_drossel_main_conf_t));
 
     mcf->log_level = NGX_CONF_UNSET_UINT;
     mcf->log_rate = NGX_CONF_UNSET_UINT;

@@ -161,7 +161,9 @@ ngx_http_drossel_header_filter(ngx_http_request_t *r)
     ngx_http_drossel_ctx_t        *ctx;
     ngx_http_drossel_main_conf_t  *mcf;
 
-    if (r != r->main) {
+    mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
+
+    if (!mcf->outcomes || r != r->main) {
         return ngx_http_next_header_filter(r);
     }
 
@@ -173,12 +175,8 @@ ngx_http_drossel_header_filter(ngx_http_request_t *r)
 
     /* where nothing was charged, too: the client must never see them */
 
-    mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
-
-    if (mcf->policy) {
-        ngx_http_drossel_hide(r, &mcf->policy->failure.header);
-        ngx_http_drossel_hide(r, &mcf->policy->success.header);
-    }
+    ngx_http_drossel_hide(r, &mcf->policy->failure.header);
+    ngx_http_drossel_hide(r, &mcf->policy->success.header);
 
     return ngx_http_next_header_filter(r);
 }

@@ -64,23 +64,16 @@ ngx_http_drossel_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/*
- * Counts the decision, and of one in NGX_HTTP_DROSSEL_TIMED the time that it took: the
- * first look at the clock was needed for the decision itself, but a second one, and to
- * note what it says, would be a tenth of what the module costs a request that passes.
- */
+/* Counts the decision, and of one in NGX_HTTP_DROSSEL_TIMED the time that it took. */
 
 void
 ngx_http_drossel_tell(ngx_http_drossel_main_conf_t *mcf,
     const struct drossel_request *request,
     const struct drossel_decision *decision)
 {
-    if (mcf->untimed == 0) {
-        mcf->untimed = NGX_HTTP_DROSSEL_TIMED;
-        table_stats_time(mcf->table, table_now(mcf->table) - request->now_ns);
+    if (mcf->untimed-- == 0) {
+        ngx_http_drossel_note_time(mcf, request->now_ns);
     }
-
-    mcf->untimed--;
 
     table_stats_count(mcf->table, TABLE_LIMIT_REQUEST,
                       (enum table_verdict) decision->verdict, 0);
@@ -91,6 +84,19 @@ ngx_http_drossel_tell(ngx_http_drossel_main_conf_t *mcf,
         table_stats_count(mcf->table, TABLE_LIMIT_REQUEST,
                           (enum table_verdict) decision->dry_run_verdict, 1);
     }
+}
+
+
+/*
+ * The first look at the clock was needed for the decision itself, but a second one, and to
+ * note what it says, would be a tenth of what the module costs a request that passes.
+ */
+
+void
+ngx_http_drossel_note_time(ngx_http_drossel_main_conf_t *mcf, uint64_t from_ns)
+{
+    mcf->untimed = NGX_HTTP_DROSSEL_TIMED - 1;
+    table_stats_time(mcf->table, table_now(mcf->table) - from_ns);
 }
 
 

@@ -64,7 +64,7 @@ ngx_http_drossel_add_variables(ngx_conf_t *cf)
         var->data = v->data;
     }
 
-    return NGX_OK;
+    return ngx_http_drossel_add_anchor(cf);
 }
 
 

@@ -47,14 +47,25 @@ static inline uint64_t load(const void *bytes)
     return word;
 }
 
-/* The last 0 to 7 bytes, of which no more are read. */
+static inline uint64_t load_half(const void *bytes)
+{
+    uint32_t half;
+    memcpy(&half, bytes, sizeof half);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    half = __builtin_bswap32(half);
+#endif
+    return half;
+}
+
+/* The last 0 to 7 bytes, of which no more are read; some are read twice, and say the same. */
 static inline uint64_t load_rest(const void *data, size_t size)
 {
     const uint8_t *bytes = data;
-    uint64_t word = 0;
-    for (size_t i = 0; i < size; i++)
-        word |= (uint64_t)bytes[i] << (8 * i);
-    return word;
+    if (size >= 4)
+        return load_half(bytes) | load_half(bytes + size - 4) << (8 * (size - 4));
+    if (size == 0)
+        return 0;
+    return bytes[0] | (uint64_t)bytes[size / 2] << (8 * (size / 2)) | (uint64_t)bytes[size - 1] << (8 * (size - 1));
 }
 
 /* The kind is in the key's first byte. */

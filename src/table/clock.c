@@ -14,17 +14,55 @@
 
 #define NOTE_EVERY_NS UINT64_C(1000000000)
 
-static int64_t read_clock(clockid_t id)
+static inline int64_t read_clock(clockid_t id)
 {
     struct timespec now;
-    if (clock_gettime(id, &now) != 0)
+    if (unlikely(clock_gettime(id, &now) != 0))
         return 0;
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-int64_t clock_boot(void)
+#if defined(__x86_64__)
+static inline uint64_t read_counter(void)
 {
-    return read_clock(CLOCK_BOOTTIME);
+    return __builtin_ia32_rdtsc();
+}
+#else
+static inline uint64_t read_counter(void)
+{
+    return 0;
+}
+#endif
+
+static _Atomic bool has_ticks; /* not looked at by those who have extrapolated */
+
+void clock_find_ticks(void)
+{
+    char name[8] = { 0 };
+    int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    bool is_counter = read_counter() != 0 && read(fd, name, sizeof name - 1) == 4 && memcmp(name, "tsc\n", 4) == 0;
+    atomic_store_explicit(&has_ticks, is_counter, memory_order_relaxed);
+    close(fd);
+}
+
+SELDOM static int64_t look_at_clock(void)
+{
+    if (!atomic_load_explicit(&has_ticks, memory_order_relaxed))
+        return read_clock(CLOCK_BOOTTIME);
+    uint64_t before = read_counter();
+    int64_t now_ns = read_clock(CLOCK_BOOTTIME);
+    ticks_look(&thread_own.ticks, before, (uint64_t)now_ns, read_counter());
+    return now_ns;
+}
+
+static inline int64_t clock_boot(const struct table *table)
+{
+    if (unlikely(table->boot_clock != NULL))
+        return table->boot_clock();
+    uint64_t now_ns = ticks_time(&thread_own.ticks, read_counter());
+    return likely(now_ns != 0) ? (int64_t)now_ns : look_at_clock();
 }
 
 int64_t clock_wall(void)
@@ -43,7 +81,7 @@ void clock_boot_id(char out[TABLE_BOOT_ID_BYTES])
     close(fd);
 }
 
-static void note(struct table_header *header, uint64_t now_ns, int64_t wall_ns)
+SELDOM static void note(struct table_header *header, uint64_t now_ns, int64_t wall_ns)
 {
     atomic_store_explicit(&header->last_ns, now_ns, memory_order_relaxed);
     atomic_store_explicit(&header->last_wall_ns, wall_ns, memory_order_relaxed);
@@ -52,7 +90,7 @@ static void note(struct table_header *header, uint64_t now_ns, int64_t wall_ns)
 /* Modulo 2^64: a damaged file may say anything. */
 static void set_offset(struct table *table, uint64_t now_ns)
 {
-    table->clock_offset_ns = (int64_t)(now_ns - (uint64_t)table->boot_clock());
+    table->clock_offset_ns = (int64_t)(now_ns - (uint64_t)clock_boot(table));
     atomic_store_explicit(&table_header(table)->clock_offset_ns, table->clock_offset_ns, memory_order_relaxed);
 }
 
@@ -90,9 +128,9 @@ void clock_resume(struct table *table, const char *boot_id)
 uint64_t table_now(const struct table *table)
 {
     struct table_header *header = table_header(table);
-    uint64_t now_ns = (uint64_t)table->boot_clock() + (uint64_t)table->clock_offset_ns;
+    uint64_t now_ns = (uint64_t)clock_boot(table) + (uint64_t)table->clock_offset_ns;
     uint64_t last_ns = atomic_load_explicit(&header->last_ns, memory_order_relaxed);
-    if (now_ns > last_ns && now_ns - last_ns > NOTE_EVERY_NS)
+    if (unlikely(now_ns > last_ns && now_ns - last_ns > NOTE_EVERY_NS))
         note(header, now_ns, table->wall_clock());
     return now_ns;
 }

@@ -10,9 +10,10 @@
 #include "hint.h"
 #include "table/stats.h"
 #include "table/table.h"
+#include "table/ticks.h"
 
 #define TABLE_MAGIC "drossel\n"
-#define TABLE_VERSION 4
+#define TABLE_VERSION 5
 #define TABLE_HEADER_BYTES 4096
 #define TABLE_BOOT_ID_BYTES 40
 #define TABLE_TAG_MASK (~UINT64_C(0xffff))
@@ -84,11 +85,12 @@ struct table_header {
     uint64_t keys;
     uint64_t file_bytes;
     uint8_t secret[TABLE_SECRET_BYTES];
-    /* The clock.  offset and boot_id change only under the file's lock, when the machine has booted anew. */
-    _Atomic int64_t clock_offset_ns; /* table time minus time since boot */
+    char boot_id[TABLE_BOOT_ID_BYTES];
+    /* In one line what each request reads, and next to nobody writes.
+     * The clock: offset and boot_id change only under the file's lock, when the machine has booted anew. */
+    _Alignas(64) _Atomic int64_t clock_offset_ns;    /* table time minus time since boot */
     _Atomic uint64_t last_ns;        /* table time, noted at most once a second by whoever reads the clock */
     _Atomic int64_t last_wall_ns;    /* wall clock at that time: how long a reboot took */
-    char boot_id[TABLE_BOOT_ID_BYTES];
     _Atomic uint64_t bans_until_ns;
     _Atomic uint64_t forgotten;      /* how many times a key was forgotten by hand */
     _Atomic uint32_t limits_reserved;
@@ -105,17 +107,18 @@ struct compiled_limit {
 };
 
 struct table {
-    unsigned char *map;              /* header at its beginning */
-    size_t map_bytes;
+    /* In one line what each request reads. */
+    _Alignas(64) unsigned char *map; /* header at its beginning */
     struct slot *slots;
+    uint64_t keys;
+    int64_t clock_offset_ns;         /* as in the header: constant while this machine runs */
+    int64_t (*boot_clock)(void);     /* NULL: this machine's */
+    uint8_t secret[TABLE_SECRET_BYTES];
+    _Atomic uint32_t lost;
+    size_t map_bytes;
     struct name_slot *names;         /* NULL: none */
     struct stats *stats;             /* NULL: none */
-    uint64_t keys;
-    _Atomic uint32_t lost;
-    int64_t clock_offset_ns;         /* as in the header: constant while this machine runs */
-    int64_t (*boot_clock)(void);
     int64_t (*wall_clock)(void);
-    uint8_t secret[TABLE_SECRET_BYTES];
     int fd;                          /* -1: private */
     int owner_fd;                    /* carries the locks of owner.c: the same, or a file of its own; -1: none */
     struct table *next;              /* owner.c's */
@@ -138,14 +141,22 @@ static inline uint64_t stats_offset(void)
 
 /* What a thread keeps for itself. */
 struct thread_own {
-    uint32_t last_ticket;
+    _Alignas(64) uint32_t last_ticket;
     uint32_t seeded_in;              /* owner_generation; 0: not yet */
     uint32_t shard;                  /* of the statistics; until it has taken a ticket 0, or its parent's */
+    struct ticks ticks;
 };
+_Static_assert(sizeof(struct thread_own) == 64, "one line of memory");
 extern _Thread_local struct thread_own thread_own;
 
 /* Makes room for the statistics of a limit, of whose memory none was reserved when the table was made. */
 void stats_reserve(struct table *table, uint32_t limit);
+
+/* Not from the pointer, for those who know that there are some: it lies in another line. */
+static inline struct stats *table_stats_of(const struct table *table)
+{
+    return (struct stats *)(void *)(table->map + stats_offset());
+}
 
 static inline struct limit_slot *table_limit_slot(const struct table *table, uint32_t index)
 {
@@ -164,8 +175,8 @@ void slot_write(struct slot *slot, const struct engine_state *state);
 /* Clock of a table: makes the offset when it is new, mends it after a reboot (under the file's lock). */
 void clock_start(struct table *table, uint64_t start_ns, const char *boot_id);
 void clock_resume(struct table *table, const char *boot_id);
-int64_t clock_boot(void);
 int64_t clock_wall(void);
+void clock_find_ticks(void);         /* may the counter be used?  Once a process, before the first look at a clock */
 void clock_boot_id(char out[TABLE_BOOT_ID_BYTES]);
 
 /* Who holds guards, and whether he lives; see owner.c.  The lower bits of a ticket are the number of its process, never 0. */

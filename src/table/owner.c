@@ -84,7 +84,7 @@ static uint32_t random_word(void)
 {
     uint32_t word;
     if (getrandom(&word, sizeof word, GRND_NONBLOCK) != sizeof word)
-        word = ((uint32_t)clock_boot() ^ (uint32_t)(uintptr_t)&thread_own.last_ticket) * UINT32_C(0x9e3779b1);
+        word = ((uint32_t)clock_wall() ^ (uint32_t)(uintptr_t)&thread_own.last_ticket) * UINT32_C(0x9e3779b1);
     return word;
 }
 

@@ -72,7 +72,7 @@ inline void table_stats_count(struct table *table, uint32_t limit, enum table_ve
 {
     if (unlikely(limit >= counted(table)))
         return;
-    struct limit_stats *stats = &table->stats->limits[thread_own.shard][limit];
+    struct limit_stats *stats = &table_stats_of(table)->limits[thread_own.shard][limit];
     _Atomic uint64_t *count = is_dry_run ? stats->dry_run : stats->count;
     atomic_fetch_add_explicit(&count[tally], 1, memory_order_relaxed);
 }

@@ -73,7 +73,7 @@ static void set_pointers(struct table *table)
     const struct table_header *header = table_header(table);
     uint64_t slots = header->keys + TABLE_NEIGHBOURS - 1;
     table->keys = header->keys;
-    table->stats = header->has_stats ? (struct stats *)(void *)(table->map + stats_offset()) : NULL;
+    table->stats = header->has_stats ? table_stats_of(table) : NULL;
     table->slots = (struct slot *)(void *)(table->map + slots_offset(header->has_stats));
     table->names = header->has_names ? (struct name_slot *)(void *)(table->slots + slots) : NULL;
     memcpy(table->secret, header->secret, sizeof table->secret);
@@ -391,13 +391,15 @@ struct table *table_open(const struct table_options *options, char *error, size_
         complain(&complaint, "%.60s...: the path is too long; write one of at most 255 bytes", options->path);
         return NULL;
     }
-    struct table *table = calloc(1, sizeof *table);
+    struct table *table = aligned_alloc(_Alignof(struct table), sizeof *table);
     if (table == NULL) {
         complain(&complaint, "no memory to open a table; free some");
         return NULL;
     }
+    memset(table, 0, sizeof *table);
+    clock_find_ticks();
     table->fd = table->owner_fd = -1;
-    table->boot_clock = options->boot_clock != NULL ? options->boot_clock : clock_boot;
+    table->boot_clock = options->boot_clock;
     table->wall_clock = options->wall_clock != NULL ? options->wall_clock : clock_wall;
     char boot_id[TABLE_BOOT_ID_BYTES] = { 0 };
     if (options->boot_id != NULL)

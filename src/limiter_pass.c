@@ -1,0 +1,163 @@
+/*
+ * Passing: the way of a request of which a door need only know that it may go on.
+ *
+ * As the short way, but no decision is written, and little of the request is asked for.  Of a policy whose limits all count addresses, paths and the
+ * site, for good, with nobody exempt and no classes, nearly every request goes this way.  Between two requests a door's code and data are
+ * pushed out of the nearest cache by its server and the kernel: so this touches as few lines of memory as it can, and loops where that
+ * is the shorter code.  Whatever is not as expected is left to the other ways, with nothing changed.
+ */
+#include "limiter_private.h"
+
+#include "request/key.h"
+
+static bool add_recipe(struct pass_plan *plan, uint32_t rate, const struct policy_subject *subject)
+{
+    struct pass_recipe *recipe = &plan->recipe[rate];
+    if (subject->part_count > PASS_PARTS)
+        return false;
+    for (uint8_t i = 0; i < subject->part_count; i++) {
+        enum policy_part_kind kind = subject->part[i].kind;
+        if (kind != POLICY_BY_ADDRESS && kind != POLICY_BY_PATH && kind != POLICY_BY_SITE)
+            return false;
+        plan->has_path = plan->has_path || kind == POLICY_BY_PATH;
+        recipe->kind[i] = (uint8_t)kind;
+    }
+    recipe->parts = subject->part_count;
+    return true;
+}
+
+void limiter_plan_pass(struct limiter *limiter)
+{
+    const struct policy *policy = limiter->policy;
+    struct pass_plan plan = { .table = limiter->table, .rates = limiter->rates, .ipv6_prefix = policy->ipv6_prefix };
+    if (limiter->everything == NULL || limiter->has_exemptions || !limiter->peer_is_client ||
+        policy->rate_count > SHORT_RATES)
+        return;
+    for (uint32_t i = 0; i < policy->rate_count; i++) {
+        const struct limit_plan *limit = &limiter->limits[limiter->rates[i].limit];
+        if (!limit->is_short || limit->varies || !limiter->rates[i].engine.is_plain ||
+            !add_recipe(&plan, i, &policy->subjects[limit->subject]))
+            return;
+    }
+    plan.count = (uint8_t)policy->rate_count;
+    plan.is_one = plan.count == 1 && plan.recipe[0].parts == 1 && plan.recipe[0].kind[0] == POLICY_BY_ADDRESS;
+    limiter->pass = plan;
+}
+
+bool limiter_passes(const struct limiter *limiter, bool *has_path)
+{
+    *has_path = limiter->pass.has_path;
+    return limiter->pass.count > 0;
+}
+
+static inline uint64_t subject_of(const struct pass_recipe *recipe, const uint64_t *part)
+{
+    uint64_t parts[PASS_PARTS];
+    if (recipe->parts == 1)
+        return part[recipe->kind[0]];
+    for (unsigned i = 0; i < recipe->parts; i++)
+        parts[i] = part[recipe->kind[i]];
+    return key_join(parts, recipe->kind, recipe->parts);
+}
+
+/* The way is compiled twice: for the one limit by address that many policies are, where its loops fall away, and for the others. */
+#define INLINED static inline __attribute__((always_inline))
+#define FLAT __attribute__((flatten, noinline))
+
+/* Called: the same code for each part. */
+static __attribute__((noinline)) uint64_t hash_of(const struct pass_plan *plan, enum policy_part_kind kind,
+                                                  const void *data, size_t size)
+{
+    return key_part_hash(table_secret(plan->table), (uint8_t)kind, data, size);
+}
+
+INLINED uint64_t client_hash(const struct pass_plan *plan, const struct drossel_address *client)
+{
+    const uint8_t *secret = table_secret(plan->table);
+    if (likely(client->family != DROSSEL_IPV6))
+        return key_address_hash(secret, POLICY_BY_ADDRESS, client);
+    struct drossel_address counted = client_key(client, plan->ipv6_prefix);
+    return key_address_hash(secret, POLICY_BY_ADDRESS, &counted);
+}
+
+INLINED void prepare(const struct rate_plan *rate, uint64_t subject, struct store_pass *pass)
+{
+    pass->key = table_key_mix(subject, rate->seed);
+    pass->limit = &rate->engine;
+    pass->cost = rate->cost;
+    pass->limit_id = rate->limit_id;
+}
+
+/* The keys, and their lines fetched. */
+INLINED void prepare_several(const struct pass_plan *plan, const struct limiter_passing *request,
+                             struct store_pass *pass)
+{
+    uint64_t part[POLICY_BY_HEADER];
+    const struct drossel_address *client = request->client;
+    if (likely(client->family == DROSSEL_IPV4))
+        part[POLICY_BY_ADDRESS] = hash_of(plan, POLICY_BY_ADDRESS, client, 1 + 4);
+    else
+        part[POLICY_BY_ADDRESS] = client_hash(plan, client);
+    part[POLICY_BY_SITE] = POLICY_BY_SITE;
+    if (plan->has_path)
+        part[POLICY_BY_PATH] = hash_of(plan, POLICY_BY_PATH, request->path.data, request->path.size);
+    for (unsigned i = 0; i < plan->count; i++) {
+        prepare(&plan->rates[i], subject_of(&plan->recipe[i], part), &pass[i]);
+        table_prefetch(plan->table, pass[i].key);
+    }
+}
+
+/* As the short way tells it: the one with the fewest left, dry runs aside. */
+INLINED void count_and_tell(const struct pass_plan *plan, const struct store_pass *pass, unsigned count,
+                            struct limiter_passing *request)
+{
+    request->limit_name = NULL;
+    request->remaining = UINT64_MAX;
+    for (unsigned i = 0; i < count; i++) {
+        const struct rate_plan *rate = &plan->rates[i];
+        table_stats_count(plan->table, rate->limit_id, TABLE_PASSED, rate->dry_run);
+        if (rate->dry_run || pass[i].remaining >= request->remaining)
+            continue;
+        request->limit_name = rate->limit_name;
+        request->remaining = pass[i].remaining;
+    }
+    table_stats_count(plan->table, TABLE_LIMIT_REQUEST, TABLE_PASSED, false);
+}
+
+INLINED bool may_pass(const struct pass_plan *plan, const struct limiter_memory *memory, uint64_t now_ns)
+{
+    return likely(!limiter_memory_is_fresh(memory, now_ns) && table_bans_until(plan->table) <= now_ns &&
+                  !table_is_lost(plan->table));
+}
+
+static FLAT bool pass_one(const struct pass_plan *plan, const struct limiter_memory *memory,
+                          struct limiter_passing *request)
+{
+    struct store_pass pass;
+    if (!may_pass(plan, memory, request->now_ns))
+        return false;
+    prepare(&plan->rates[0], client_hash(plan, request->client), &pass);
+    if (unlikely(!store_table_pass(plan->table, &pass, 1, request->now_ns)))
+        return false;
+    count_and_tell(plan, &pass, 1, request);
+    return true;
+}
+
+static FLAT bool pass_several(const struct pass_plan *plan, const struct limiter_memory *memory,
+                              struct limiter_passing *request)
+{
+    struct store_pass pass[SHORT_RATES];
+    if (!may_pass(plan, memory, request->now_ns) || (plan->has_path && request->path.size == 0))
+        return false;
+    prepare_several(plan, request, pass);
+    if (unlikely(!store_table_pass(plan->table, pass, plan->count, request->now_ns)))
+        return false;
+    count_and_tell(plan, pass, plan->count, request);
+    return true;
+}
+
+bool limiter_pass(const struct limiter *limiter, const struct limiter_memory *memory, struct limiter_passing *request)
+{
+    const struct pass_plan *plan = &limiter->pass;
+    return plan->is_one ? pass_one(plan, memory, request) : pass_several(plan, memory, request);
+}
