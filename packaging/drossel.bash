@@ -9,19 +9,14 @@ _drossel()
         return
     fi
     case $prev in
-    --policy | --table | --decisions | --refused | --compare)
+    --policy | --table | --decisions | --refused | --compare | --html)
         compopt -o filenames 2>/dev/null
-        COMPREPLY=($(compgen -f -- "$cur"))
-        return
-        ;;
-    --html)
-        compopt -o filenames 2>/dev/null
-        COMPREPLY=($(compgen -f -- "$cur"))
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         return
         ;;
     --root)
         compopt -o filenames 2>/dev/null
-        COMPREPLY=($(compgen -d -- "$cur"))
+        mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         return
         ;;
     --door)
@@ -29,7 +24,7 @@ _drossel()
         return
         ;;
     --format)
-        COMPREPLY=($(compgen -W "events combined common combined_forwarded vhost_combined haproxy json caddy traefik traefik_clf ltsv iis w3c cloudfront alb elb s3 envoy squid" -- "$cur"))
+        COMPREPLY=($(compgen -W "combined common combined_forwarded vhost_combined traefik_clf haproxy json caddy traefik docker events ltsv iis cloudfront w3c alb elb s3 envoy squid uwsgi npm npmplus zoraxy" -- "$cur"))
         return
         ;;
     --order)
@@ -67,7 +62,7 @@ _drossel()
     case $command in
     check | explain | replay | suggest)
         compopt -o filenames 2>/dev/null
-        COMPREPLY=($(compgen -f -- "$cur"))
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         ;;
     esac
 }

@@ -68,8 +68,10 @@ static struct table *open_table(const struct drossel *limiter, const struct poli
 enum drossel_result drossel_open(struct drossel **limiter, const char *policy_path,
                                  const struct drossel_options *options, struct drossel_error *why)
 {
-    if (limiter == NULL || policy_path == NULL)
+    if (limiter == NULL || policy_path == NULL) {
+        say(why, "a policy's path or a place for the limiter is missing; give drossel_open both");
         return DROSSEL_INVALID;
+    }
     char error[1024] = "";
     enum drossel_result result = DROSSEL_NO_MEMORY;
     struct drossel *opened = calloc(1, sizeof *opened);
@@ -102,8 +104,10 @@ close:
 
 enum drossel_result drossel_reload(struct drossel *limiter, struct drossel_error *why)
 {
-    if (limiter == NULL)
+    if (limiter == NULL) {
+        say(why, "no limiter to reload; give drossel_reload one that drossel_open made");
         return DROSSEL_INVALID;
+    }
     enum drossel_result result;
     struct policy *policy = load(limiter->policy_path, &result, why);
     if (policy == NULL)
@@ -173,13 +177,13 @@ enum drossel_result drossel_check_batch(struct drossel *limiter, const struct dr
 {
     if (limiter == NULL || (count > 0 && (requests == NULL || decisions == NULL)))
         return DROSSEL_INVALID;
-    for (size_t i = 0; i < count; i++)
-        if (!is_known_door(&requests[i]))
-            return DROSSEL_INVALID;
-    enum drossel_result result = limiter_check_batch(limiter->limiter, requests, count, decisions);
-    for (size_t i = 0; result == DROSSEL_OK && i < count; i++)
+    size_t valid = 0; /* the first that is not ends it */
+    while (valid < count && is_known_door(&requests[valid]))
+        valid++;
+    enum drossel_result result = limiter_check_batch(limiter->limiter, requests, valid, decisions);
+    for (size_t i = 0; result == DROSSEL_OK && i < valid; i++)
         limiter_list_ticket(limiter->table, &decisions[i].ticket, requests[i].now_ns);
-    return result;
+    return result == DROSSEL_OK && valid < count ? DROSSEL_INVALID : result;
 }
 
 enum drossel_result drossel_settle(struct drossel *limiter, const struct drossel_ticket *ticket,
@@ -212,7 +216,7 @@ static bool find_field(void *context, struct drossel_text name, struct drossel_t
 enum drossel_outcome drossel_outcome_of(const struct drossel *limiter, int status, const struct drossel_header *headers,
                                         size_t header_count)
 {
-    struct fields fields = { headers, header_count };
+    struct fields fields = { headers, headers == NULL ? 0 : header_count };
     if (limiter == NULL || status < 0)
         return DROSSEL_OTHER;
     return limiter_outcome(limiter->policy, (unsigned)status, find_field, &fields);

@@ -51,7 +51,8 @@ APART void apply_bans(const struct limiter *limiter, const struct subject_finder
         if ((charge->limit->spec.flags & ENGINE_BAN) == 0 || !charge->judged || !charge->verdict.started_block)
             continue;
         if (!policy->limits[policy->rates[charges->rate[i]].limit].dry_run)
-            (void)limiter_ban_client(limiter, finder, charge->verdict.wait_ns);
+            (void)limiter_ban_client(limiter, finder, charge->verdict.wait_ns,
+                                     (charge->limit->spec.flags & ENGINE_EXTEND) != 0);
     }
 }
 
@@ -164,10 +165,10 @@ static uint64_t wait_without_ban(const struct limiter *limiter, const struct cha
 APART void refuse_banned(const struct limiter *limiter, struct subject_finder *finder, const struct charges *charges,
                          uint64_t until_ns, struct drossel_decision *decision)
 {
-    uint64_t wait_ns = until_ns - finder->request->now_ns;
-    if (limiter->ban_extend_ns > wait_ns && finder->request->extra_cost != DROSSEL_ASK &&
-        limiter_ban_client(limiter, finder, limiter->ban_extend_ns))
-        wait_ns = limiter->ban_extend_ns;
+    uint64_t wait_ns = until_ns - finder->request->now_ns, extend_ns = limiter_ban_extension(limiter, finder);
+    if (extend_ns > wait_ns && finder->request->extra_cost != DROSSEL_ASK &&
+        limiter_ban_client(limiter, finder, extend_ns, true))
+        wait_ns = extend_ns;
     uint64_t other_ns = wait_without_ban(limiter, charges, finder->request->now_ns);
     decision->verdict = DROSSEL_REFUSE;
     decision->banned = decision->blocked = true;

@@ -109,7 +109,7 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
                    uint32_t count, struct drossel_decision *decision)
 {
     const struct policy *policy = limiter->policy;
-    uint64_t weight = 0, longest_delay_ns = 0;
+    uint64_t weight = 0, longest_delay_ns = 0, longest_wait_ns = 0;
     uint32_t told = UINT32_MAX;
     bool decided = false;
     for (uint32_t i = 0; i < count; i++) {
@@ -126,6 +126,8 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
         decision->blocked |= kind >= DROSSEL_REFUSE && verdict->blocked && !verdict->started_block;
         if (kind == DROSSEL_DELAY && verdict->delay_ns > longest_delay_ns)
             longest_delay_ns = verdict->delay_ns;
+        if (kind >= DROSSEL_REFUSE && verdict->wait_ns > longest_wait_ns)
+            longest_wait_ns = verdict->wait_ns;
         add_quota(&policy->rates[rate[i]], verdict, kind >= DROSSEL_REFUSE, limit->failures, decision);
         uint64_t new_weight = weight_of(kind, verdict);
         if (decided && (kind < decision->verdict || (kind == decision->verdict && new_weight <= weight)))
@@ -138,6 +140,8 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
         decision->delay_ns = longest_delay_ns; /* a challenged request is held back all the same */
     if (decision->verdict == DROSSEL_REFUSE)
         decision->status = policy->limits[decision->limit].answer->status;
-    if (decision->verdict == DROSSEL_DROP)
+    if (decision->verdict == DROSSEL_DROP) {
         decision->status = 0;
+        decision->wait_ns = longest_wait_ns; /* of those that refuse beside it, too */
+    }
 }

@@ -43,8 +43,7 @@ static bool plan_rates(struct limiter *limiter, char *error, size_t error_size)
                                                 .dry_run = of->dry_run,
                                                 .resets = of->reset_on_success,
                                                 .engine = rate->engine };
-        if ((limit.spec.flags & both) == both && limit.spec.block_ns > limiter->ban_extend_ns)
-            limiter->ban_extend_ns = limit.spec.block_ns;
+        limiter->bans_extend |= (limit.spec.flags & both) == both;
     }
     return true;
 }

@@ -69,7 +69,7 @@ struct limiter {
     bool has_classes, has_exemptions; /* of the policy: without them its facts need not be looked at */
     bool always_needs_body;          /* all match every request, and one of them needs its body */
     uint16_t naming;                 /* tells names made with this policy's secret from others */
-    uint64_t ban_extend_ns;          /* the longest `ban` with `extend`; 0: none */
+    bool bans_extend;                /* some limit has `ban` with `extend` */
 };
 
 /* For names of fresh keys. */
@@ -194,8 +194,11 @@ void limiter_add_limit(const struct limiter *limiter, struct subject_finder *fin
 bool limiter_tell(const struct limiter *limiter, struct subject_finder *finder, const struct charges *charges,
                   struct limiter_told *told);
 
-/* Bans the client of a request; a ban that runs longer stays. */
-bool limiter_ban_client(const struct limiter *limiter, const struct subject_finder *finder, uint64_t for_ns);
+/* Bans the client of a request; a ban that runs longer stays.  With `extends`, each request that the ban refuses starts it anew. */
+bool limiter_ban_client(const struct limiter *limiter, const struct subject_finder *finder, uint64_t for_ns,
+                        bool extends);
+/* How long from now on the client's ban is to last because of this request; 0: as it was. */
+uint64_t limiter_ban_extension(const struct limiter *limiter, const struct subject_finder *finder);
 
 /* What a limit's action makes of what the engine says to one of its charges, as if it were alone. */
 enum drossel_verdict limiter_verdict_of(const struct policy_limit *limit, const struct store_charge *charge);

@@ -38,6 +38,18 @@ static bool block_in(const struct hand *hand, uint32_t index, uint64_t for_ns)
     return table_put(hand->table, &hold, key, (uint16_t)index);
 }
 
+/* A ban of more or fewer than the operator wrote would be a surprise. */
+static bool is_meant(const struct hand *hand, unsigned prefix)
+{
+    if (hand_means(hand, prefix))
+        return true;
+    cli_complain(
+        "%s: IPv6 clients are counted by their /%u here, and blocked so; write the address without a prefix, or "
+        "with that one",
+        hand->key, prefix);
+    return false;
+}
+
 static unsigned block_limit(const struct hand *hand, uint64_t for_ns)
 {
     unsigned count = 0;
@@ -50,6 +62,8 @@ static unsigned block_limit(const struct hand *hand, uint64_t for_ns)
                          limit->subject);
             return 0;
         }
+        if (!is_meant(hand, limit->ipv6_prefix))
+            return 0;
         count += block_in(hand, i, for_ns) || block_in(hand, i, for_ns);
     }
     return count;
@@ -59,6 +73,8 @@ static bool block(const struct hand *hand, uint64_t for_ns)
 {
     char wait[48];
     if (hand->limit != NULL && (!live_has_limit(hand->table, hand->limit) || block_limit(hand, for_ns) == 0))
+        return false;
+    if (hand->limit == NULL && !is_meant(hand, hand_prefix(hand->table)))
         return false;
     if (hand->limit == NULL &&
         !limiter_ban(hand->table, &hand->address, hand_prefix(hand->table), for_ns, table_now(hand->table))) {
@@ -83,6 +99,9 @@ static int run_block(int argc, char **argv)
     if (wrong != NULL || for_ns == 0 || for_ns > ENGINE_PERIOD_MAX_NS)
         return cli_misuse(&cli_block, "%s: %s", operand[1], wrong != NULL ? wrong : "write from 1ms to 366d");
     hand_init(&hand, NULL, operand[0], values.limit);
+    if (hand.is_network)
+        return cli_misuse(&cli_block, "%s is a network, and clients are blocked one by one; write an address",
+                          operand[0]);
     if (!hand.is_address)
         return cli_misuse(&cli_block, "%s is no address; write one like 203.0.113.7 or 2001:db8::1", operand[0]);
     hand.table = live_open(&values.place);

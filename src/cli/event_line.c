@@ -12,6 +12,7 @@
 #include "cli/seconds.h"
 
 #define HEADERS_MAX 1024
+#define WHOLE_REAL_MOST 9007199254740992.0 /* 2^53: of larger doubles nobody knows which number was meant */
 
 /* What a line is read into; `why` is set where it is wrong. */
 struct reading {
@@ -135,7 +136,8 @@ static size_t count_headers(json_t *headers)
     const char *name;
     json_t *value;
     size_t count = 0;
-    json_object_foreach(headers, name, value) count += json_is_array(value) ? json_array_size(value) : 1;
+    json_object_foreach(headers, name, value) count +=
+        json_is_array(value) ? json_array_size(value) : !json_is_null(value);
     return count;
 }
 
@@ -157,7 +159,7 @@ static bool read_headers(struct reading *reading, const char *member, const stru
         return wrong(reading, "no memory");
     json_object_foreach(headers, name, value)
     {
-        size_t lines = json_is_array(value) ? json_array_size(value) : 1;
+        size_t lines = json_is_array(value) ? json_array_size(value) : !json_is_null(value);
         for (size_t i = 0; i < lines; i++, (*used)++)
             if (!keep_header(reading, name, json_is_array(value) ? json_array_get(value, i) : value, &header[*used]))
                 return false;
@@ -166,13 +168,23 @@ static bool read_headers(struct reading *reading, const char *member, const stru
     return true;
 }
 
+/* Of 2 and of 2.0; -1 if it is none, or too large for every use of it here. */
+static long long whole_of(const json_t *value)
+{
+    if (json_is_integer(value))
+        return json_integer_value(value);
+    double real = json_is_real(value) ? json_real_value(value) : -1;
+    return real >= 0 && real <= WHOLE_REAL_MOST && real == (double)(long long)real ? (long long)real : -1;
+}
+
 static bool read_number(struct reading *reading, const char *name, long long least, long long most, long long *out)
 {
     const json_t *value = json_object_get(reading->line, name);
     if (value == NULL || json_is_null(value))
         return true;
-    if (json_is_integer(value) && json_integer_value(value) >= least && json_integer_value(value) <= most) {
-        *out = json_integer_value(value);
+    long long number = whole_of(value);
+    if (number >= least && number <= most) {
+        *out = number;
         return true;
     }
     snprintf(reading->why, sizeof reading->why, "\"%s\" is out of range; write a whole number from %lld to %lld", name,

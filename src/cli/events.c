@@ -11,6 +11,8 @@
 #include "cli/cli.h"
 
 #define BLOCK_BYTES (UINT64_C(1) << 20)
+#define BOM "\xef\xbb\xbf" /* editors of Windows put it before UTF-8 */
+#define BOM_BYTES 3
 
 struct block { /* of the arena */
     struct block *next;
@@ -98,6 +100,8 @@ static bool read_stream(struct events *events, const char *name, FILE *in)
     size_t cap = 0;
     ssize_t size;
     for (unsigned long number = 1; (size = getline(&line, &cap, in)) >= 0; number++) {
+        if (number == 1 && size >= BOM_BYTES && memcmp(line, BOM, BOM_BYTES) == 0)
+            memmove(line, line + BOM_BYTES, (size_t)(size -= BOM_BYTES) + 1);
         if (is_blank(line) && strlen(line) == (size_t)size)
             continue;
         if (read_line(events, line, (size_t)size, why, sizeof why)) {

@@ -3,20 +3,40 @@
  */
 #include "cli/hand.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "limiter.h"
 
 #define PREFIX_DEFAULT 64
+#define PREFIX_MOST 128
+#define PREFIX_IPV4 32
 #define PARTS " ,+|" /* between the parts of a readable key */
 
 void hand_init(struct hand *hand, struct table *table, const char *key, const char *limit)
 {
-    *hand = (struct hand){ .table = table, .key = key, .limit = limit };
+    *hand = (struct hand){ .table = table, .key = key, .limit = limit, .prefix = -1 };
     size_t size = strcspn(key, "/");
     hand->is_address = drossel_address_parse(key, size, &hand->address) == DROSSEL_OK;
+    if (!hand->is_address || key[size] == '\0')
+        return;
+    char *end;
+    unsigned long prefix = isdigit((unsigned char)key[size + 1]) ? strtoul(key + size + 1, &end, 10) : ULONG_MAX;
+    bool is_prefix = prefix != ULONG_MAX && *end == '\0';
+    if (is_prefix && hand->address.family == DROSSEL_IPV6 && prefix <= PREFIX_MOST)
+        hand->prefix = (int)prefix;
+    else
+        hand->is_network = !is_prefix || hand->address.family != DROSSEL_IPV4 || prefix != PREFIX_IPV4;
+    hand->is_address = !hand->is_network;
+}
+
+bool hand_means(const struct hand *hand, unsigned prefix)
+{
+    return hand->prefix < 0 || (unsigned)hand->prefix == prefix;
 }
 
 unsigned hand_prefix(const struct table *table)
@@ -60,6 +80,8 @@ static bool is_named(const struct hand *hand, const struct table_entry *entry)
     if (!hand->is_address)
         return false;
     const struct table_limit *limit = table_limit_at(hand->table, entry->limit);
+    if (!hand_means(hand, limit->ipv6_prefix))
+        return false;
     struct drossel_address network = client_key(&hand->address, limit->ipv6_prefix > 0 ? limit->ipv6_prefix : 128);
     size_t size = drossel_address_format(&network, text);
     if (has_part(entry->name, text))
@@ -88,7 +110,7 @@ static bool forget(const struct hand *hand, const struct table_entry *entry, boo
 static bool address_key(const struct hand *hand, uint32_t index, struct table_key *key)
 {
     const struct table_limit *limit = table_limit_at(hand->table, index);
-    if (strcmp(limit->subject, "address") != 0)
+    if (strcmp(limit->subject, "address") != 0 || !hand_means(hand, limit->ipv6_prefix))
         return false;
     *key = limiter_address_key(hand->table, &hand->address, limit->ipv6_prefix, limit->seed);
     return true;
@@ -152,7 +174,7 @@ static unsigned unban(const struct hand *hand)
     for (uint32_t i = 0; i < table_limit_count(hand->table); i++) {
         const struct table_limit *limit = table_limit_at(hand->table, i);
         unsigned prefix = limit->ipv6_prefix > 0 && limit->ipv6_prefix <= 128 ? limit->ipv6_prefix : PREFIX_DEFAULT;
-        if (seen[prefix / 64] >> (prefix % 64) & 1)
+        if ((seen[prefix / 64] >> (prefix % 64) & 1) != 0 || !hand_means(hand, prefix))
             continue;
         seen[prefix / 64] |= UINT64_C(1) << (prefix % 64);
         count += limiter_unban(hand->table, &hand->address, prefix, table_now(hand->table));

@@ -14,11 +14,16 @@ struct hand {
     const char *key;   /* as given */
     const char *limit; /* only this one; NULL: all */
     bool is_address;
+    bool is_network;   /* an address, but with a prefix that is no client's: what is counted has no such key */
+    int prefix;        /* of an IPv6 address, as written behind it; -1: none */
     struct drossel_address address;
 };
 
-/* Reads KEY: an address (with or without `/64`), or any name. */
+/* Reads KEY: an address (an IPv6 one with the prefix of its clients or without, as 2001:db8::/64), or any name. */
 void hand_init(struct hand *hand, struct table *table, const char *key, const char *limit);
+
+/* Are IPv6 clients that are counted by this prefix meant by the address? */
+bool hand_means(const struct hand *hand, unsigned prefix);
 
 /* What reset, block and unblock are told on the command line. */
 struct hand_values {

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "drossel.h"
 
@@ -78,13 +80,26 @@ static int run_help(int argc, char **argv)
 }
 const struct cli_command cli_help = { "help", "[COMMAND]", "what a command does and takes", NULL, 0, 1, run_help };
 
+/* What was printed has to arrive: a report that a full disk cut off is a failure.  A reader that went away has read enough. */
+static int close_output(int code)
+{
+    struct stat status;
+    bool is_lost = ferror(stdout) != 0;
+    is_lost = fflush(stdout) != 0 || is_lost;
+    if (!is_lost || code != CLI_DONE || fstat(STDOUT_FILENO, &status) != 0 || S_ISFIFO(status.st_mode) ||
+        S_ISSOCK(status.st_mode))
+        return code;
+    cli_complain("standard output: could not be written; is the disk full?");
+    return CLI_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2)
         return print_overview(stderr);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        return print_overview(stdout);
+        return close_output(print_overview(stdout));
     const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
     const struct cli_command *command = cli_find(name);
-    return command != NULL ? command->run(argc - 1, argv + 1) : unknown_command(name);
+    return command != NULL ? close_output(command->run(argc - 1, argv + 1)) : unknown_command(name);
 }

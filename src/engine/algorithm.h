@@ -78,6 +78,7 @@ void bucket_charge(struct engine_state *state, const struct engine_limit *limit,
 void bucket_count_refused(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns);
 uint64_t bucket_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
                        uint64_t now_ns);
+void bucket_clear(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns);
 void bucket_repair(struct engine_state *state, const struct engine_limit *limit);
 void bucket_charge_now(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns);
 

@@ -6,13 +6,18 @@
  *
  * A second one, in log[1] and log[2], sums up what was ever given back.  A mark names the time when its charge will have
  * drained plus that sum: so the mark of a charge whose predecessors were given back is known to drain so much earlier, and
- * cannot be used to take out what others put in since.
+ * cannot be used to take out what others put in since.  What was given back of its successors does not make it drain earlier:
+ * log[3] has a bit for each of the newest 64 units, set where one was given back, the newest lowest.  What is not known of it
+ * counts as a predecessor's, which gives back less.
  *
  * `bucket` holds `burst` units.  `leaky` is nginx's limit_req: one unit is always taken in, `burst` more may queue up;
  * its excess is the level without the newest unit, so its capacity is burst + 1, and who finds more than `undelayed`
  * units before him is held back until they have drained.
  */
 #include "engine/algorithm.h"
+
+#define UNITS_KNOWN 64   /* bits of log[3] */
+#define UNIT_LEAST_NS 16 /* units shorter than that are not told apart by marks, which are whole nanoseconds */
 
 /* A time or span in nanoseconds and 1/N ns; rest < N. */
 struct fine {
@@ -91,6 +96,14 @@ static struct fine depth_of(const struct engine_limit *limit)
 static struct fine given_back(const struct engine_state *state)
 {
     return (struct fine){ state->log[1], state->log[2] };
+}
+
+static void add_given_back(struct engine_state *state, struct fine back, uint64_t n)
+{
+    struct fine sum = given_back(state);
+    bool carries = sum.rest + back.rest >= n;
+    state->log[1] = sum.ns + back.ns + carries; /* modulo 2^64, as marks are */
+    state->log[2] = sum.rest + back.rest - (carries ? n : 0);
 }
 
 static struct fine empty_at(const struct engine_state *state)
@@ -181,12 +194,20 @@ void bucket_judge(const struct engine_state *state, const struct engine_limit *l
     tell_level(limit, empty_after(state, limit, 0, now_ns), now_ns, verdict);
 }
 
+/* The end of the newest charge as marks tell it, modulo 2^64. */
+static uint64_t newest_mark(const struct engine_state *state, const struct engine_limit *limit)
+{
+    uint64_t n = limit->spec.count, rest = state->log[0] + state->log[2]; /* below 2 N */
+    return state->time_ns + state->log[1] + (rest > 0) + (rest > n);
+}
+
 void bucket_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                    struct engine_verdict *verdict)
 {
+    bool goes_on = state->time_ns >= now_ns && cost < UNITS_KNOWN;
+    state->log[3] = goes_on ? state->log[3] << cost : 0;
     empty_at_set(state, empty_after(state, limit, cost, now_ns));
-    uint64_t n = limit->spec.count, rest = state->log[0] + state->log[2];     /* below 2 N */
-    verdict->mark = state->time_ns + state->log[1] + (rest > 0) + (rest > n); /* modulo 2^64 */
+    verdict->mark = newest_mark(state, limit);
 }
 
 void bucket_charge_now(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns)
@@ -201,13 +222,37 @@ void bucket_count_refused(struct engine_state *state, const struct engine_limit 
         empty_at_set(state, full);
 }
 
+/* How many units were charged after the charge of `mark`; UNITS_KNOWN if that many or more, or not known. */
+static unsigned units_after(const struct engine_state *state, const struct engine_limit *limit, uint64_t mark)
+{
+    uint64_t after_ns = newest_mark(state, limit) - mark;
+    if (limit->unit_ns < UNIT_LEAST_NS || after_ns >= limit->unit_ns * UNITS_KNOWN)
+        return UNITS_KNOWN;
+    return (unsigned)(((wide)after_ns * limit->spec.count + limit->spec.period_ns / 2) / limit->spec.period_ns);
+}
+
+static uint64_t newest_bits(uint64_t count)
+{
+    return count < UNITS_KNOWN ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
+}
+
+/* What was given back of charges that were made before the one of `mark`, or may have been. */
+static struct fine given_back_before(const struct engine_state *state, const struct engine_limit *limit, unsigned after)
+{
+    uint64_t units = 0; /* of its successors; counted by hand, as __builtin_popcount calls a library */
+    for (uint64_t bits = state->log[3] & newest_bits(after); bits != 0; bits &= bits - 1)
+        units++;
+    return minus(given_back(state), span_of(limit, units), limit->spec.count);
+}
+
 /* A bucket drains what came first, first: of a charge that ends at `mark`, what lies behind now is still in it. */
 uint64_t bucket_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
                        uint64_t now_ns)
 {
     uint64_t n = limit->spec.count;
     struct fine level = minus(empty_at(state), (struct fine){ now_ns, 0 }, n);
-    struct fine sum = given_back(state), whole = span_of(limit, cost);
+    unsigned after = units_after(state, limit, mark);
+    struct fine sum = given_back_before(state, limit, after), whole = span_of(limit, cost);
     struct fine left = { mark - sum.ns - now_ns - (sum.rest > 0), sum.rest > 0 ? n - sum.rest : 0 }; /* modulo 2^64 */
     if (cost == 0 || left.ns > INT64_MAX) /* it has drained */
         return 0;
@@ -216,9 +261,20 @@ uint64_t bucket_refund(struct engine_state *state, const struct engine_limit *li
     if (is_less(whole, back))
         back = whole;
     empty_at_set(state, minus(empty_at(state), back, n));
-    state->log[1] = sum.ns + back.ns + (sum.rest + back.rest >= n);
-    state->log[2] = sum.rest + back.rest >= n ? sum.rest + back.rest - n : sum.rest + back.rest;
+    add_given_back(state, back, n);
+    if (all && after < UNITS_KNOWN)
+        state->log[3] |= newest_bits(cost) << after;
     return all ? cost : (uint64_t)(((wide)back.ns * n + back.rest) / limit->spec.period_ns);
+}
+
+/* All that is in it counts as given back: no mark from before can take out what is put in afterwards. */
+void bucket_clear(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+{
+    uint64_t n = limit->spec.count;
+    add_given_back(state, minus(empty_at(state), (struct fine){ now_ns, 0 }, n), n);
+    empty_at_set(state, (struct fine){ 0, 0 });
+    state->log[3] = 0;
+    state->tally = 0;
 }
 
 void bucket_repair(struct engine_state *state, const struct engine_limit *limit)
@@ -227,6 +283,5 @@ void bucket_repair(struct engine_state *state, const struct engine_limit *limit)
         state->log[0] = 0;
     if (state->log[2] >= limit->spec.count)
         state->log[2] = 0;
-    state->log[3] = 0;
     state->tally = 0;
 }

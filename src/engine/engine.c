@@ -82,6 +82,20 @@ static void counter_clear(struct engine_state *state)
         state->log[i] = 0;
 }
 
+static bool is_bucket(const struct engine_limit *limit)
+{
+    return limit->spec.algorithm == ENGINE_BUCKET || limit->spec.algorithm == ENGINE_LEAKY;
+}
+
+/* The counter starts afresh, and what was charged before can no longer be given back. */
+static void start_afresh(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+{
+    if (is_bucket(limit) && limit->spec.count > 0)
+        bucket_clear(state, limit, now_ns);
+    else
+        counter_clear(state);
+}
+
 /* How far ahead the end of a running block can be. */
 static uint64_t block_ahead_max(const struct engine_state *state, const struct engine_limit *limit)
 {
@@ -258,7 +272,7 @@ static void start_block(struct engine_state *state, const struct engine_limit *l
         strikes = 0;
     state->block_end_ns = engine_add(now_ns, block_length(limit, strikes));
     state->strikes = (uint8_t)engine_min(strikes + 1, STRIKES_MAX);
-    counter_clear(state);
+    start_afresh(state, limit, now_ns);
 }
 
 SELDOM static void count_refused(struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
@@ -309,10 +323,9 @@ uint64_t engine_refund(struct engine_state *state, const struct engine_limit *li
     bool is_clear = state->block_end_ns <= mark && state->block_end_ns <= now_ns;
     if (likely(limit->is_plain && is_clear && sliding_refund_open(state, limit, &open, now_ns)))
         return open.back;
-    bool is_bucket = limit->spec.algorithm == ENGINE_BUCKET || limit->spec.algorithm == ENGINE_LEAKY;
     if (limit->spec.count == 0 || is_blocked(state, now_ns))
         return 0;
-    if (!is_bucket && mark < state->block_end_ns) /* charged before a block, after which the counter was afresh */
+    if (!is_bucket(limit) && mark < state->block_end_ns) /* charged before the counter was afresh */
         return 0;
     switch ((enum engine_algorithm)limit->spec.algorithm) {
     case ENGINE_SLIDING:
@@ -326,6 +339,13 @@ uint64_t engine_refund(struct engine_state *state, const struct engine_limit *li
         return 0;
     }
     return 0;
+}
+
+void engine_clear(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)
+{
+    start_afresh(state, limit, now_ns);
+    state->block_end_ns = now_ns; /* as after a block that ends now: see engine_refund */
+    state->strikes = 0;
 }
 
 void engine_block(struct engine_state *state, uint64_t for_ns, uint64_t now_ns)

@@ -146,6 +146,10 @@ void engine_exceed(struct engine_state *state, const struct engine_limit *limit,
 uint64_t engine_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
                        uint64_t now_ns);
 
+/* Forgets what was counted, and a running block, as if the key were fresh; but charges made before are no longer given back, so that a late
+ * refund of one of them takes nothing from those that are made from here on. */
+void engine_clear(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns);
+
 /* Blocks the key until now + for_ns by hand, without a strike. */
 void engine_block(struct engine_state *state, uint64_t for_ns, uint64_t now_ns);
 

@@ -1,4 +1,5 @@
 /* `answer:`, of the file and of a limit: what a refused client is told. */
+#include "policy/json.h"
 #include "policy/reading.h"
 
 #include <string.h>
@@ -73,6 +74,11 @@ static void read_json(struct reading *reading, const struct node *key, void *int
                 quotable(reading->arena, (struct drossel_text){ unknown, size }));
         return;
     }
+    if (!json_is_valid(value->text))
+        warning(
+            reading, value,
+            "the body is no JSON, and no client can read it; write it as '{\"error\":\"rate_limit_exceeded\"}', with "
+            "${limit} in quotes");
     ((struct http_answer_rules *)into)->json = value->text;
 }
 

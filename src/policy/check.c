@@ -144,6 +144,8 @@ static const char *host_fault(struct drossel_text host)
         return "has a port, which is cut off before";
     if (host.data[0] == '[' && host.data[host.size - 1] != ']')
         return "has a port, which is cut off before";
+    if (host.size > 1 && host.data[host.size - 1] == '.')
+        return "has a dot at its end, which is cut off before";
     return NULL;
 }
 

@@ -92,9 +92,10 @@ static void check_key(struct reading *reading, const struct limit_draft *draft)
     const uint32_t named = UINT32_C(1) << DROSSEL_DOOR_PHP | UINT32_C(1) << DROSSEL_DOOR_LIBRARY;
     const struct policy_subject *subject = subject_of(reading, draft->limit);
     const struct node *by = draft->at[KEY_BY];
-    if ((draft->limit->doors & ~named) != 0 && has_kind(subject, POLICY_BY_ACCOUNT) &&
+    bool of_accounts = draft->limit->distinct == POLICY_DISTINCT_ACCOUNTS;
+    if ((draft->limit->doors & ~named) != 0 && (of_accounts || has_kind(subject, POLICY_BY_ACCOUNT)) &&
         reading->policy->account_from_count == 0)
-        warning(reading, by,
+        warning(reading, of_accounts ? draft->rate[0].node : by,
                 "no server knows an account, so that this limit never applies there; write client.account_from, or "
                 "only: [php, library], whose callers name it themselves");
     if ((draft->limit->doors & ~named) != 0 && has_kind(subject, POLICY_BY_TOKEN) &&

@@ -126,6 +126,17 @@ static void read_host(struct reading *reading, const struct node *key, void *int
 }
 
 /* `present` and `absent` alone are tests; in a list they are values like others. */
+/* A list of one, [present], is how to ask for that very value; among others it was meant as the test. */
+static void check_listed_tests(struct reading *reading, const struct node *list)
+{
+    for (const struct node *item = list->first; list->count > 1 && item != NULL; item = item->next)
+        if (item->kind == NODE_SCALAR && item->plain &&
+            (text_is(item->text, "present") || text_is(item->text, "absent")))
+            warning(reading, item,
+                    "\"%s\" in a list is a value like others, and no test; write it alone, in a class of its own",
+                    item->text.data);
+}
+
 static void read_header(struct reading *reading, const struct node *key, void *into)
 {
     struct class_reading *state = into;
@@ -141,6 +152,8 @@ static void read_header(struct reading *reading, const struct node *key, void *i
         state->condition->test = HEADER_PRESENT;
     else if (key->value->kind == NODE_SCALAR && text_is(key->value->text, "absent"))
         state->condition->test = HEADER_ABSENT;
+    else if (key->value->kind == NODE_LIST)
+        check_listed_tests(reading, key->value);
 }
 
 static void read_class(struct reading *reading, const struct node *key, struct class *class)

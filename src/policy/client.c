@@ -77,6 +77,19 @@ static void read_trusted(struct reading *reading, const struct node *key, void *
     reading->trusted_text = listed(reading, key->value);
 }
 
+/* A header that no proxy sends is never there, and all visitors are counted as their proxy. */
+static void check_header_name(struct reading *reading, const struct node *node, struct drossel_text name)
+{
+    static const char *const known[] = { "proxy_protocol",   "X-Forwarded-For",    "Forwarded",        "X-Real-IP",
+                                         "X-Client-IP",      "X-Forwarded",        "Forwarded-For",    "True-Client-IP",
+                                         "CF-Connecting-IP", "CF-Connecting-IPv6", "Fastly-Client-IP", NULL };
+    const char *meant = slip_of(name, known);
+    if (meant != NULL)
+        warning(reading, node,
+                "no proxy is known to send \"%s\", and without it all visitors are one; did you mean %s?",
+                quotable(reading->arena, name), meant);
+}
+
 static void read_address_from(struct reading *reading, const struct node *key, void *into)
 {
     struct client_rules *client = &((struct policy *)into)->client;
@@ -95,6 +108,7 @@ static void read_address_from(struct reading *reading, const struct node *key, v
                          : text_is(lower, "forwarded") ? CLIENT_FORWARDED
                                                        : CLIENT_HEADER;
         client->header = lower;
+        check_header_name(reading, key->value, name);
     }
     reading->address_from_text = name.data;
 }

@@ -260,6 +260,20 @@ static void describe_excess(const struct policy_limit *limit, const char *who, F
     }
 }
 
+/* N of 0.  Waiting does not help, so that no Retry-After is sent and nobody is held back. */
+static void describe_nothing(const struct policy *policy, const struct policy_limit *limit, FILE *out)
+{
+    bool goes_through = limit->action == POLICY_CHALLENGE || limit->action == POLICY_MARK;
+    fputs(goes_through ? " is always too much" : " is never let through", out);
+    describe_key(policy, limit, out);
+    fputs("; ", out);
+    if (goes_through || limit->action == POLICY_DROP)
+        describe_excess(limit, "it", out);
+    else
+        fprintf(out, "it gets a %u", limit->answer->status);
+    fputs(".\n", out);
+}
+
 static void describe_one_rate(const struct policy *policy, const struct policy_limit *limit,
                               const struct policy_rate *rate, FILE *out)
 {
@@ -268,11 +282,7 @@ static void describe_one_rate(const struct policy *policy, const struct policy_l
     fprintf(out, "%s: ", rate->name);
     describe_requests(policy, limit, out);
     if (rate->engine.spec.count == 0) {
-        fputs(" is never let through", out);
-        describe_key(policy, limit, out);
-        fputs("; it", out);
-        describe_excess(limit, "", out);
-        fputs(".\n", out);
+        describe_nothing(policy, limit, out);
         return;
     }
     if (limit->distinct != POLICY_NOT_DISTINCT) {

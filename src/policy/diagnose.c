@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define QUOTED_MAX 80 /* bytes of a quoted word; longer ones end in `...` */
 #define WORD_MAX 64   /* words longer than this are like no name */
@@ -83,6 +84,8 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
+#define SLIP_EDITS 2
+
 /* Edits (insert, delete, replace, swap two neighbours) from one word to the other; case and `_` for `-` cost nothing. */
 static unsigned distance(struct drossel_text word, const char *name)
 {
@@ -118,6 +121,18 @@ const char *closest_name(struct drossel_text word, const char *const *names)
         }
     }
     return best;
+}
+
+const char *slip_of(struct drossel_text word, const char *const *names)
+{
+    const char *found = NULL;
+    for (; *names != NULL; names++) {
+        if (strlen(*names) == word.size && strncasecmp(*names, word.data, word.size) == 0)
+            return NULL;
+        if (distance(word, *names) <= SLIP_EDITS)
+            found = *names;
+    }
+    return found;
 }
 
 const char *quotable(struct policy_arena *arena, struct drossel_text word)

@@ -39,6 +39,9 @@ char *diagnoses_text(struct diagnoses *diagnoses, enum severity severity);
 /* The name of `names` (NULL at its end) that `word` was probably meant to be, or NULL. */
 const char *closest_name(struct drossel_text word, const char *const *names);
 
+/* The name of which the word may be a slip of the pen, one or two edits away, or NULL; what is no mistake, but hardly meant. */
+const char *slip_of(struct drossel_text word, const char *const *names);
+
 /* `word` made fit for a message: control bytes and what is too long are replaced; in the arena. */
 const char *quotable(struct policy_arena *arena, struct drossel_text word);
 

@@ -120,6 +120,19 @@ static void place_of_offset(struct builder *builder, size_t offset)
     }
 }
 
+/* A tab among the blanks that a line begins with, which YAML takes for no indentation; libyaml speaks of a character only. */
+static bool is_indented_with_tab(const struct builder *builder)
+{
+    const char *at = builder->bytes.data, *end = at + builder->bytes.size;
+    for (unsigned line = 1; line < builder->place.line && at != NULL; line++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        at = newline == NULL ? NULL : newline + 1;
+    }
+    while (at != NULL && at < end && *at == ' ')
+        at++;
+    return at != NULL && at < end && *at == '\t';
+}
+
 static void report_parser(struct builder *builder)
 {
     const yaml_parser_t *parser = builder->parser;
@@ -134,6 +147,11 @@ static void report_parser(struct builder *builder)
         return;
     }
     set_place(builder, &parser->problem_mark);
+    if (is_indented_with_tab(builder)) {
+        diagnose(builder->diagnoses, MISTAKE, &builder->place,
+                 "YAML: a tab at the begin of the line; indent with spaces");
+        return;
+    }
     if (parser->context != NULL)
         diagnose(builder->diagnoses, MISTAKE, &builder->place,
                  "YAML: %s, %s that begins at line %zu; look for a missing colon, quote, bracket or indentation",

@@ -24,14 +24,27 @@ static const char *list_names(struct policy_arena *arena, const char *const *nam
     return text;
 }
 
+/* What follows a misspelt `header.`, to be told with the right one. */
+static const char *after_dot(const char *word)
+{
+    const char *dot = strchr(word, '.');
+    return dot != NULL && dot[1] != '\0' ? dot + 1 : "NAME";
+}
+
 static void report_unknown(struct reading *reading, const struct node *key, const struct key_row *table)
 {
     const char *names[KEYS_IN_A_TABLE_MAX] = { NULL };
     for (size_t i = 0; table[i].name != NULL && i + 1 < KEYS_IN_A_TABLE_MAX; i++)
         names[i] = table[i].name;
     const char *word = quotable(reading->arena, key->text);
-    const char *closest = closest_name(key->text, names);
-    if (closest != NULL)
+    struct drossel_text head = key->text; /* of `Header.X-Key` what may be misspelt of `header.` */
+    const char *dot = head.size == 0 ? NULL : memchr(head.data, '.', head.size);
+    if (dot != NULL)
+        head.size = (size_t)(dot - head.data) + 1;
+    const char *closest = closest_name(head, names);
+    if (closest != NULL && closest[strlen(closest) - 1] == '.')
+        mistake(reading, key, "unknown key \"%s\"; did you mean \"%s%s\"?", word, closest, after_dot(word));
+    else if (closest != NULL)
         mistake(reading, key, "unknown key \"%s\"; did you mean \"%s\"?", word, closest);
     else
         mistake(reading, key, "unknown key \"%s\"; known here are %s", word, list_names(reading->arena, names));

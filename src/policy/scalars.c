@@ -219,6 +219,14 @@ static const struct {
                        { "ns", 1 } };
 #define WRITTEN_UNITS 5 /* of these a policy writes; the others only show what a rate comes to */
 
+static bool has_digit(struct drossel_text text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] >= '0' && text.data[i] <= '9')
+            return true;
+    return false;
+}
+
 const char *policy_duration_parse(struct drossel_text text, uint64_t *ns)
 {
     size_t digits = 0;
@@ -234,6 +242,8 @@ const char *policy_duration_parse(struct drossel_text text, uint64_t *ns)
     size_t i = 0;
     while (i < WRITTEN_UNITS && !text_is(unit, duration_units[i].name))
         i++;
+    if (i == WRITTEN_UNITS && has_digit(unit))
+        return "more than one number; write all of it in the smallest unit, as 90m for 1h30m";
     if (i == WRITTEN_UNITS)
         return "unknown unit; write ms, s, m, h or d, as 10s";
     uint64_t number, product;

@@ -447,7 +447,7 @@ __attribute__((noinline)) uint64_t store_table_settle(struct table *table, const
             break;
         case TABLE_TAKEN:
             if (of->clears)
-                hold.state = (struct engine_state){ 0 };
+                engine_clear(&hold.state, limit, now_ns);
             else
                 back = engine_refund(&hold.state, limit, of->cost, of->mark, now_ns);
             if (table_put(table, &hold, of->key, of->limit_id))

@@ -70,3 +70,36 @@ def test_the_version_is_that_of_the_library(build):
     header = (SOURCE / "include" / "drossel.h").read_text()
     version = re.search(r'DROSSEL_VERSION "(.*)"', header)[1]
     assert drossel(build, "version").stdout == drossel(build, "--version").stdout == f"drossel {version}\n"
+
+
+def complete(folder, *words):
+    done = subprocess.run(["bash", "-c", '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _drossel;'
+                           ' printf "%s\\n" "${COMPREPLY[@]}"', "bash", SOURCE / "packaging" / "drossel.bash", *words],
+                          capture_output=True, text=True, check=True, cwd=folder)
+    return done.stdout.splitlines()
+
+
+def test_a_file_name_with_blanks_is_completed_as_one(tmp_path):
+    (tmp_path / "my own.yaml").write_text("")
+    (tmp_path / "my root").mkdir()
+    assert complete(tmp_path, "drossel", "check", "my o") == ["my own.yaml"]
+    assert complete(tmp_path, "drossel", "replay", "--policy", "my o") == ["my own.yaml"]
+    assert complete(tmp_path, "drossel", "run", "--root", "my") == ["my root"]
+
+
+def test_the_completion_knows_the_formats_that_there_are(build, tmp_path):
+    policy = tmp_path / "p.yaml"
+    policy.write_text("version: 1\nlimits: { a: { by: address, allow: 1 per 1s } }\n")
+    told = drossel(build, "replay", "--policy", policy, "--format", "bogus", policy, code=1).stderr
+    known = told.split("known are ")[1].split(", and the string")[0].split(", ")
+    assert sorted(complete(tmp_path, "drossel", "replay", "--format", "")) == sorted(known)
+
+
+@pytest.mark.parametrize("words", [["check"], ["explain", "GET /"], ["--help"], ["check", "--help"], ["version"]], ids=" ".join)
+def test_what_a_full_disk_cuts_off_is_a_failure(build, tmp_path, words):
+    policy = tmp_path / "p.yaml"
+    policy.write_text("version: 1\nlimits: { a: { by: address, allow: 1 per 1s } }\n")
+    command = [build / "drossel", words[0], *([policy] if words[0] in ("check", "explain") and words[-1] != "--help" else []), *words[1:]]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "could not be written" in done.stderr

@@ -427,6 +427,25 @@ def test_many_who_are_held_at_once_are_decided_in_no_time(build, tmp_path):
     assert {d["verdict"] for d in decisions} == {"allow"}
 
 
+@pytest.mark.parametrize("algorithm", ["bucket", "leaky, burst: 29"])
+def test_right_passwords_that_are_answered_in_any_order_leave_nothing_in_a_bucket(build, tmp_path, algorithm):
+    settled = [0.1 + n / 1000 for n in range(30)]
+    random.Random(7).shuffle(settled)
+    events = [ask(0, 200, settle) for settle in settled] + [ask(1, 401)]
+    *_, last = replay(build, tmp_path, one(f"allow: 30 failures per 900s, algorithm: {algorithm}"), events)
+    assert (last["verdict"], last["remaining"]) == ("allow", 29)
+
+
+@pytest.mark.parametrize("algorithm", ["sliding", "fixed", "bucket", "leaky, burst: 4"])
+def test_an_answer_from_before_a_success_erases_no_failure_from_after_it(build, tmp_path, algorithm):
+    """The success clears the key; what was in doubt by then is no charge any more, and cannot be given back."""
+    in_doubt = [ask(0, 404, 10, account="a") for _ in range(3)]
+    events = [*in_doubt, ask(1, 200, account="a"), *[ask(t, 401, account="a") for t in (2, 3, 4)], ask(20, 401, account="a")]
+    numbers = f"allow: 5 failures per 9000s, reset_on: success, algorithm: {algorithm}"
+    decisions = replay(build, tmp_path, one(numbers, by="[account, address]"), events)
+    assert [d["remaining"] for d in decisions] == [4, 3, 2, 1, 4, 3, 2, 1]
+
+
 # ---- the summary ----
 
 def test_the_summary_counts_the_held(build, tmp_path):

@@ -45,6 +45,7 @@ BAD = [
     ('{"t": 1, "address": "203.0.113.7", "headers": {"A": ["x", 1]}}', 'header "A"'),
     ('{"t": 1, "address": "203.0.113.7", "cost": -1}', '"cost" is out of range'),
     ('{"t": 1, "address": "203.0.113.7", "cost": 1.5}', '"cost" is out of range'),
+    ('{"t": 1, "address": "203.0.113.7", "cost": 1e300}', '"cost" is out of range'),
     ('{"t": 1, "address": "203.0.113.7", "status": 20}', '"status" is out of range'),
     ('{"t": 2, "address": "203.0.113.7", "settle_at": 1}', '"settle_at"'),
     ('[1]', 'one object a line'),
@@ -62,6 +63,15 @@ def test_a_bad_line_is_told_with_its_place_and_the_others_go_on(build, tmp_path,
     done = drossel(build, "replay", "--decisions", "-", "--policy", path, events, code=1)
     assert f"{events}:3: " in done.stderr and complaint in done.stderr and done.stderr.count("\n") == 1
     assert [json.loads(text)["remaining"] for text in done.stdout.splitlines()] == [49, 48]
+
+
+def test_what_other_writers_make_of_the_same_events_is_read(build, tmp_path):
+    """A byte order mark, line ends of Windows, whole numbers with a point, a header that is not there."""
+    path = write_policy(tmp_path, PAGE)
+    text = ('\ufeff{"t": 1.0, "address": "203.0.113.7", "cost": 3.0, "status": 404.0}\r\n'
+            '{"t": 2, "address": "203.0.113.7", "headers": {"A": null, "B": ["x"]}, "status": null, "cost": 4e1}')
+    done = drossel(build, "replay", "--format", "events", "--decisions", "-", "--policy", path, "-", text=text)
+    assert [(d["remaining"], d["status"]) for d in map(json.loads, done.stdout.splitlines())] == [(47, 404), (7, 200)]
 
 
 def test_events_are_taken_in_the_order_of_their_time_from_all_files(build, tmp_path):

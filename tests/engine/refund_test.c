@@ -188,6 +188,35 @@ static void a_bucket_gives_back_in_order_what_ten_took_at_once(void **unused)
     assert_int_equal(engine_refund(&state, &limit, 1, mark[9], START), 0);
 }
 
+/* Answers come in any order: of many right passwords at one moment none leaves anything behind. */
+static void a_bucket_gives_back_in_any_order_what_many_took_at_once(void **unused)
+{
+    (void)unused;
+    uint64_t seed = 35;
+    for (unsigned round = 0; round < 1000; round++) {
+        struct engine_limit limit =
+            limit_of((struct engine_spec){ .count = 1 + random_below(&seed, 50),
+                                           .period_ns = 1000 * SECOND,
+                                           .burst = 63,
+                                           .undelayed = UINT64_MAX,
+                                           .algorithm = round % 2 ? ENGINE_BUCKET : ENGINE_LEAKY });
+        struct engine_state state = { 0 };
+        uint64_t mark[30], cost[30];
+        unsigned count = 1 + (unsigned)random_below(&seed, 30);
+        for (unsigned i = 0; i < count; i++) {
+            cost[i] = 1 + random_below(&seed, 2);
+            mark[i] = request(&state, &limit, cost[i], START).mark;
+        }
+        for (; count > 0; count--) {
+            unsigned which = (unsigned)random_below(&seed, count);
+            assert_int_equal(engine_refund(&state, &limit, cost[which], mark[which], START), cost[which]);
+            mark[which] = mark[count - 1];
+            cost[which] = cost[count - 1];
+        }
+        assert_int_equal(ask(&state, &limit, 0, START).reset_ns, 0);
+    }
+}
+
 /* A success whose answer is late cannot take a failure with it that came when its own charge had drained. */
 static void a_late_success_erases_no_failure(void **unused)
 {
@@ -254,21 +283,65 @@ static void a_queued_charge_given_back_admits_nobody_at_once(void **unused)
     }
 }
 
+static struct engine_limit of_algorithm(uint8_t algorithm)
+{
+    return limit_of((struct engine_spec){ .count = 2,
+                                          .period_ns = 60 * SECOND,
+                                          .burst = algorithm == ENGINE_LEAKY ? 1 : 2,
+                                          .undelayed = UINT64_MAX,
+                                          .block_ns = SECOND,
+                                          .factor_milli = 1000,
+                                          .flags = ENGINE_REFUNDABLE,
+                                          .algorithm = algorithm });
+}
+
 static void a_charge_from_before_a_block_gives_nothing_back_after_it(void **unused)
 {
     (void)unused;
-    struct engine_limit limit = limit_of((struct engine_spec){ .count = 2,
-                                                               .period_ns = 60 * SECOND,
-                                                               .block_ns = SECOND,
-                                                               .factor_milli = 1000,
-                                                               .flags = ENGINE_REFUNDABLE,
-                                                               .algorithm = ENGINE_SLIDING });
+    for (uint8_t algorithm = ENGINE_SLIDING; algorithm <= ENGINE_LEAKY; algorithm++) {
+        struct engine_limit limit = of_algorithm(algorithm);
+        struct engine_state state = { 0 };
+        uint64_t mark = request(&state, &limit, 2, START).mark;
+        assert_true(request(&state, &limit, 1, START).started_block);
+        assert_int_equal(engine_refund(&state, &limit, 1, mark, START), 0);
+        assert_true(request(&state, &limit, 2, START + SECOND).allowed);
+        assert_int_equal(engine_refund(&state, &limit, 1, mark, START + SECOND), 0);
+        assert_int_equal(ask(&state, &limit, 0, START + SECOND).remaining, 0);
+    }
+}
+
+/* A right password clears the key.  What was in doubt before, and turns out to be no failure later, must not take a failure with it
+ * that came since. */
+static void a_charge_from_before_a_success_gives_nothing_back_after_it(void **unused)
+{
+    (void)unused;
+    for (uint8_t algorithm = ENGINE_SLIDING; algorithm <= ENGINE_LEAKY; algorithm++) {
+        struct engine_limit limit = of_algorithm(algorithm);
+        struct engine_state state = { 0 };
+        uint64_t before = request(&state, &limit, 1, START).mark;
+        engine_clear(&state, &limit, START + 1);
+        assert_int_equal(ask(&state, &limit, 0, START + 1).remaining, 2);
+        uint64_t first = request(&state, &limit, 1, START + 2).mark,
+                 second = request(&state, &limit, 1, START + 3).mark;
+        assert_int_equal(engine_refund(&state, &limit, 1, before, START + 4), 0);
+        assert_int_equal(ask(&state, &limit, 0, START + 4).remaining, 0);
+        engine_refund(&state, &limit, 1, second, START + 4);
+        engine_refund(&state, &limit, 1, first, START + 4);
+        assert_int_equal(ask(&state, &limit, 0, START + 4).used, 0);
+    }
+}
+
+static void a_success_lifts_a_block_and_forgets_the_blocks_before_it(void **unused)
+{
+    (void)unused;
+    struct engine_limit limit = of_algorithm(ENGINE_SLIDING);
     struct engine_state state = { 0 };
-    uint64_t mark = request(&state, &limit, 2, START).mark;
+    request(&state, &limit, 2, START);
     assert_true(request(&state, &limit, 1, START).started_block);
-    assert_int_equal(engine_refund(&state, &limit, 1, mark, START), 0);
-    assert_true(request(&state, &limit, 2, START + SECOND).allowed);
-    assert_int_equal(engine_refund(&state, &limit, 1, mark, START + SECOND), 0);
+    engine_clear(&state, &limit, START + 1);
+    assert_true(request(&state, &limit, 2, START + 1).allowed);
+    assert_int_equal(state.strikes, 0);
+    assert_int_equal(engine_worth(&(struct engine_state){ .block_end_ns = START + 1 }, &limit, START + 1), 0);
 }
 
 int main(void)
@@ -278,10 +351,13 @@ int main(void)
         cmocka_unit_test(stamps_that_refunds_thinned_out_lose_no_charge),
         cmocka_unit_test(a_bucket_holds_at_least_what_was_not_given_back),
         cmocka_unit_test(a_bucket_gives_back_in_order_what_ten_took_at_once),
+        cmocka_unit_test(a_bucket_gives_back_in_any_order_what_many_took_at_once),
         cmocka_unit_test(a_late_success_erases_no_failure),
         cmocka_unit_test(a_fixed_window_gives_back_only_its_own),
         cmocka_unit_test(a_queued_charge_given_back_admits_nobody_at_once),
         cmocka_unit_test(a_charge_from_before_a_block_gives_nothing_back_after_it),
+        cmocka_unit_test(a_charge_from_before_a_success_gives_nothing_back_after_it),
+        cmocka_unit_test(a_success_lifts_a_block_and_forgets_the_blocks_before_it),
     };
     return cmocka_run_group_tests_name("refund", tests, NULL, NULL);
 }

@@ -138,6 +138,37 @@ static void extend_starts_a_ban_anew_with_each_refusal_but_not_when_asked(void *
     drossel_close(limiter);
 }
 
+static void extend_is_of_the_ban_that_its_limit_started_and_of_no_other(void **state)
+{
+    (void)state;
+    struct drossel *limiter =
+        open_policy("classes: { login: { path: /login } }\nlimits:\n"
+                    "  a: { by: address, allow: 1 per 1s, ban: 2s }\n"
+                    "  b: { for: login, by: address, allow: 5 per 1m, ban: 20s, extend: true }\n");
+    (void)get(limiter, 0);
+    assert_true(get(limiter, 0).started_block);
+    assert_int_equal(get(limiter, 1).wait_ns, 1 * SECOND);
+    assert_int_equal(get(limiter, 2).verdict, DROSSEL_ALLOW);
+    drossel_close(limiter);
+}
+
+/* The second time it is longer, and so is what a refused request makes of it. */
+static void a_ban_that_grew_is_started_anew_as_long_as_it_was(void **state)
+{
+    (void)state;
+    struct drossel *limiter = open_policy("limits:\n  a: { by: address, allow: 1 per 1s, extend: true,\n"
+                                          "       ban: { for: 10s, factor: 3, max: 1h, forgive: 1h } }\n");
+    (void)get(limiter, 0);
+    assert_int_equal(get(limiter, 0).wait_ns, 10 * SECOND);
+    assert_int_equal(get(limiter, 5).wait_ns, 10 * SECOND);
+    assert_int_equal(get(limiter, 15).verdict, DROSSEL_ALLOW);
+    assert_int_equal(get(limiter, 15).wait_ns, 30 * SECOND);
+    assert_int_equal(get(limiter, 20).wait_ns, 30 * SECOND);
+    assert_int_equal(get(limiter, 49).wait_ns, 30 * SECOND);
+    assert_int_equal(get(limiter, 79).verdict, DROSSEL_ALLOW);
+    drossel_close(limiter);
+}
+
 static void of_two_bans_at_once_the_longer_one_stands(void **state)
 {
     (void)state;
@@ -288,6 +319,8 @@ int main(void)
         cmocka_unit_test(a_ban_of_an_ipv6_client_is_of_its_64),
         cmocka_unit_test(bans_grow_with_each_strike_and_are_forgiven),
         cmocka_unit_test(extend_starts_a_ban_anew_with_each_refusal_but_not_when_asked),
+        cmocka_unit_test(extend_is_of_the_ban_that_its_limit_started_and_of_no_other),
+        cmocka_unit_test(a_ban_that_grew_is_started_anew_as_long_as_it_was),
         cmocka_unit_test(of_two_bans_at_once_the_longer_one_stands),
         cmocka_unit_test(who_waits_as_a_ban_said_is_admitted_by_all_limits),
         cmocka_unit_test(a_dry_run_bans_nobody),

@@ -15,8 +15,13 @@ static void arguments_that_are_missing_are_invalid_and_crash_nobody(void **state
     struct drossel_answer answer;
     drossel_close(NULL);
     assert_int_equal(drossel_open(NULL, "x", NULL, NULL), DROSSEL_INVALID);
+    struct drossel_error why = { "" }, why_not = { "" };
     assert_int_equal(drossel_open(&limiter, NULL, NULL, NULL), DROSSEL_INVALID);
+    assert_int_equal(drossel_open(&limiter, NULL, NULL, &why), DROSSEL_INVALID);
+    assert_non_null(strstr(why.text, "policy"));
     assert_int_equal(drossel_reload(NULL, NULL), DROSSEL_INVALID);
+    assert_int_equal(drossel_reload(NULL, &why_not), DROSSEL_INVALID);
+    assert_non_null(strstr(why_not.text, "no limiter"));
     assert_int_equal(drossel_check(NULL, &request, &decision), DROSSEL_INVALID);
     assert_int_equal(drossel_check(limiter, NULL, &decision), DROSSEL_INVALID);
     assert_int_equal(drossel_check(limiter, &request, NULL), DROSSEL_INVALID);
@@ -33,6 +38,41 @@ static void arguments_that_are_missing_are_invalid_and_crash_nobody(void **state
     assert_int_equal(decision.used, 1);
     assert_int_equal(drossel_answer_format(limiter, &decision, (struct drossel_text){ 0 }, 0, &answer),
                      DROSSEL_INVALID);
+    drossel_close(limiter);
+}
+
+/* As drossel_check on each in turn: those before it are decided and charged, those behind it untouched. */
+static void a_request_that_is_invalid_ends_a_batch_at_its_place(void **state)
+{
+    (void)state;
+    static const char *const policies[] = { "limits:\n  a: { by: address, allow: 5 per 60s }\n",
+                                            "limits:\n  a: { by: [address, path], allow: 5 per 60s }\n" };
+    for (size_t p = 0; p < 2; p++) {
+        struct drossel *limiter = open_policy(policies[p]);
+        struct drossel_request requests[4];
+        struct drossel_decision decisions[4];
+        for (unsigned i = 0; i < 4; i++)
+            requests[i] = request_of("192.0.2.1", "/", 0);
+        requests[2].door = (enum drossel_door)64;
+        memset(decisions, 0x55, sizeof decisions);
+        assert_int_equal(drossel_check_batch(limiter, requests, 4, decisions), DROSSEL_INVALID);
+        assert_int_equal(decisions[1].used, 2);
+        assert_int_equal(decisions[2].used, UINT64_C(0x5555555555555555));
+        assert_int_equal(decisions[3].used, UINT64_C(0x5555555555555555));
+        assert_int_equal(get(limiter, 0).used, 3);
+        drossel_close(limiter);
+    }
+}
+
+static void an_answer_without_header_fields_is_told_by_its_status(void **state)
+{
+    (void)state;
+    struct drossel *limiter = open_policy("outcomes: { failure: { header.X-Outcome: failure } }\n"
+                                          "limits:\n  a: { by: address, allow: 5 failures per 60s }\n");
+    struct drossel_header field = { DROSSEL_TEXT("x-outcome"), DROSSEL_TEXT("Failure") };
+    assert_int_equal(drossel_outcome_of(limiter, 200, &field, 1), DROSSEL_FAILURE);
+    assert_int_equal(drossel_outcome_of(limiter, 200, NULL, 0), DROSSEL_SUCCESS);
+    assert_int_equal(drossel_outcome_of(limiter, 200, NULL, 1), DROSSEL_SUCCESS);
     drossel_close(limiter);
 }
 
@@ -364,6 +404,8 @@ int main(void)
         /* first: cmocka takes SIGBUS for itself with each test, and a table only once in a process */
         cmocka_unit_test(a_table_cut_off_under_us_is_told_and_opened_anew_by_a_reload),
         cmocka_unit_test(arguments_that_are_missing_are_invalid_and_crash_nobody),
+        cmocka_unit_test(a_request_that_is_invalid_ends_a_batch_at_its_place),
+        cmocka_unit_test(an_answer_without_header_fields_is_told_by_its_status),
         cmocka_unit_test(a_policy_with_mistakes_is_not_opened_and_all_are_told),
         cmocka_unit_test(a_reload_keeps_the_counters_under_changed_numbers),
         cmocka_unit_test(a_broken_reload_keeps_the_old_policy),

@@ -54,6 +54,22 @@ static void a_challenged_request_is_held_back_for_the_longest_delay(void **state
     drossel_close(limiter);
 }
 
+/* Whoever is dropped, waits what the decision says, and comes again, must not be refused by another limit then (P2). */
+static void a_dropped_request_waits_for_those_that_refuse_it_too(void **state)
+{
+    (void)state;
+    struct drossel *limiter =
+        open_policy("limits:\n" LIMIT("drop", "1 per 10s", ", action: drop") LIMIT("long", "1 per 60s", ""));
+    assert_int_equal(get(limiter, 0).verdict, DROSSEL_ALLOW);
+    struct drossel_decision second = get(limiter, 1);
+    assert_int_equal(second.verdict, DROSSEL_DROP);
+    assert_string_equal(second.limit_name, "drop");
+    assert_int_equal(second.wait_ns, 59 * SECOND);
+    assert_int_equal(get(limiter, 59).verdict, DROSSEL_REFUSE);
+    assert_int_equal(get(limiter, 60).verdict, DROSSEL_ALLOW);
+    drossel_close(limiter);
+}
+
 static void among_refusals_the_longest_wait_is_told_and_of_equals_the_first(void **state)
 {
     (void)state;
@@ -274,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_strictest_verdict_wins_whatever_the_order),
         cmocka_unit_test(a_challenged_request_is_held_back_for_the_longest_delay),
+        cmocka_unit_test(a_dropped_request_waits_for_those_that_refuse_it_too),
         cmocka_unit_test(among_refusals_the_longest_wait_is_told_and_of_equals_the_first),
         cmocka_unit_test(on_allow_the_limit_with_the_fewest_left_is_told),
         cmocka_unit_test(one_refusal_of_many_limits_spends_nothing_from_the_others),

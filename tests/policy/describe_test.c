@@ -43,7 +43,13 @@ static const struct {
     { "{ a: { by: address, allow: 5 per 1m, algorithm: leaky, burst: 3 } }",
       "may be made once each 12 s with a burst of 3 more by one address; the 5th gets" },
     { "{ a: { by: address, allow: 0 per 1m, answer: { status: 503 } } }",
-      "\na: any request is never let through by one address; it gets a 503 with Retry-After.\n" },
+      "\na: any request is never let through by one address; it gets a 503.\n" },
+    { "{ a: { by: address, allow: 0 per 1s, action: delay } }",
+      "\na: any request is never let through by one address; it gets a 429.\n" },
+    { "{ a: { by: address, allow: 0 per 1s, action: drop } }",
+      "\na: any request is never let through by one address; it is dropped without an answer.\n" },
+    { "{ a: { by: site, allow: 0 per 1s, action: mark } }",
+      "\na: any request is always too much by everybody together; it goes through with a mark.\n" },
     { "{ a: { by: address, allow: 5 per 1m, block: { for: 15m, factor: 2, max: 1d, forgive: 7d } } }",
       "  Who exceeds it is refused by this limit for 15 min.\n  Each further time is 2 times as long, up to 1 day, "
       "until nothing "

@@ -26,6 +26,7 @@ static void times_are_parsed_or_told_what_would_be_right(void **state)
         { "1.5h", 0, "a fraction; write a whole number of a smaller unit, as 1500ms" },
         { "10hr", 0, "unknown unit; write ms, s, m, h or d, as 10s" },
         { "10 s", 0, "unknown unit; write ms, s, m, h or d, as 10s" },
+        { "1h30m", 0, "more than one number; write all of it in the smallest unit, as 90m for 1h30m" },
         { "10S", 0, "unknown unit; write ms, s, m, h or d, as 10s" },
         { "5us", 0, "unknown unit; write ms, s, m, h or d, as 10s" },
     };

@@ -29,9 +29,11 @@ static const struct mistake_case file_cases[] = {
       "a "
       "missing colon, quote, bracket or indentation\n" },
     { "tab as indentation", HEAD "limits:\n\ta: 1\n",
-      "p.yaml:3:1: YAML: found character that cannot start any token, while scanning for the next token that begins at "
-      "line "
-      "3; look for a missing colon, quote, bracket or indentation\n" },
+      "p.yaml:3:1: YAML: a tab at the begin of the line; indent with spaces\n" },
+    { "tab behind spaces", HEAD "limits:\n  a:\n  \tby: address\n",
+      "p.yaml:4:3: YAML: a tab at the begin of the line; indent with spaces\n" },
+    { "tab below text", HEAD "limits:\n  a:\n    by: address\n\tallow: 5 per 10s\n",
+      "p.yaml:5:1: YAML: a tab at the begin of the line; indent with spaces\n" },
     { "no UTF-8", HEAD "# \xff\n",
       "p.yaml:2:3: invalid leading UTF-8 octet; write the file in UTF-8, without control characters\n" },
     { "control character", HEAD "#\x01\n",
@@ -158,6 +160,8 @@ static const struct mistake_case section_cases[] = {
       "leave `store` out\n" },
     { "unknown store", HEAD "store: reddis://a\n",
       "p.yaml:2:8: unknown store \"reddis://a\"; did you mean \"redis\"?\n" },
+    { "two units", HEAD "deadline: 1h30m\n",
+      "p.yaml:2:11: time \"1h30m\": more than one number; write all of it in the smallest unit, as 90m for 1h30m\n" },
     { "outage", HEAD "on_outage: close\n", "p.yaml:2:12: unknown value \"close\"; did you mean \"closed\"?\n" },
     { "deadline", HEAD "deadline: 0s\n", "p.yaml:2:11: time \"0s\": too short; write at least 1ms\n" },
     { "answer", HEAD "answer: { status: 399, body: xml, headers: [retry], reveal: all, jitter: 101%, date: 1 }\n",
@@ -179,6 +183,12 @@ static const struct mistake_case class_cases[] = {
       "p.yaml:2:12: class \"c\" has no condition; write one, as { path: /login }\n" },
     { "misspelt condition", CLASS("pathbegins: /a"),
       "p.yaml:2:17: unknown key \"pathbegins\"; did you mean \"path_begins\"?\n" },
+    { "misspelt header",
+      HEAD "classes: { c: { Header.X-Key: present, headr.Y: absent, header.: present, header: x } }\n",
+      "p.yaml:2:17: unknown key \"Header.X-Key\"; did you mean \"header.X-Key\"?\n"
+      "p.yaml:2:40: unknown key \"headr.Y\"; did you mean \"header.Y\"?\n"
+      "p.yaml:2:57: unknown key \"header.\"; did you mean \"header.NAME\"?\n"
+      "p.yaml:2:75: unknown key \"header\"; did you mean \"header.NAME\"?\n" },
     { "name", HEAD "classes: { \"a b\": { path: /a }, not: { path: /b } }\n",
       "p.yaml:2:12: \"a b\" is no name for a class; write 1 to 64 of A-Z a-z 0-9 . _ - (and not \"not\")\n"
       "p.yaml:2:33: \"not\" is no name for a class; write 1 to 64 of A-Z a-z 0-9 . _ - (and not \"not\")\n" },

@@ -13,6 +13,10 @@ struct warning_case {
     const char *name, *yaml, *warnings; /* warnings: NULL for none */
 };
 
+#define NO_JSON                                                                                                        \
+    "p.yaml:2:17: warning: the body is no JSON, and no client can read it; write it as "                               \
+    "'{\"error\":\"rate_limit_exceeded\"}', with ${limit} in quotes\n"
+
 static const struct warning_case limit_cases[] = {
     { "leaky without burst", ONE("allow: 6000 per 1m, algorithm: leaky"),
       "p.yaml:2:36: warning: 6000 per 1m with burst 0 admits 1 at once, then one each 10 ms; write burst: 5999 to "
@@ -51,6 +55,9 @@ static const struct warning_case limit_cases[] = {
       "p.yaml:2:20: warning: no server knows an account, so that this limit never applies there; write "
       "client.account_from, or "
       "only: [php, library], whose callers name it themselves\n" },
+    { "no accounts to count", HEAD "limits: { a: { by: address, allow: 5 accounts per 1h } }\n",
+      "p.yaml:2:36: warning: no server knows an account, so that this limit never applies there; write "
+      "client.account_from, or only: [php, library], whose callers name it themselves\n" },
     { "no account, but callers that name it",
       HEAD "limits: { a: { by: account, allow: 1 per 1s, only: [php, library] } }\n", NULL },
     { "no token", HEAD "limits: { a: { by: token, allow: 1 per 1s } }\n",
@@ -193,6 +200,14 @@ static const struct warning_case class_cases[] = {
       "p.yaml:2:23: warning: no request can be in class \"c\" by it: \"a.example:8080\" has a port, which is cut off "
       "before; write it "
       "as requests have it\n" NEVER },
+    { "absent among values", CLASS("header.X: [v1, absent, \"present\"]"),
+      "p.yaml:2:32: warning: \"absent\" in a list is a value like others, and no test; write it alone, in a class of "
+      "its "
+      "own\n" },
+    { "the value present", CLASS("header.X: [present]"), NULL },
+    { "dot behind the host", CLASS("host: a.example."),
+      "p.yaml:2:23: warning: no request can be in class \"c\" by it: \"a.example.\" has a dot at its end, which is cut "
+      "off before; write it as requests have it\n" NEVER },
     { "upper host", CLASS("host: Shop.Example"), NULL },
     { "path against its begin", CLASS("path: /a, path_begins: /b"),
       "p.yaml:2:12: warning: no request can be in class \"c\": its conditions contradict each other; leave one out, or "
@@ -241,6 +256,17 @@ static const struct warning_case section_cases[] = {
       "p.yaml:2:20: warning: `trusted` without `address_from`: all visitors behind such a proxy are counted as one, "
       "the proxy; name "
       "the header that tells them apart, as address_from: X-Forwarded-For\n" },
+    { "slip in a header's name", HEAD "client: { trusted: 127.0.0.1, address_from: X-Forwared-For }\n" LIMIT,
+      "p.yaml:2:45: warning: no proxy is known to send \"X-Forwared-For\", and without it all visitors are one; did "
+      "you "
+      "mean X-Forwarded-For?\n" },
+    { "slip in a word", HEAD "client: { trusted: 127.0.0.1, address_from: proxy-protocol }\n" LIMIT,
+      "p.yaml:2:45: warning: no proxy is known to send \"proxy-protocol\", and without it all visitors are one; did "
+      "you "
+      "mean proxy_protocol?\n" },
+    { "a header of one's own", HEAD "client: { trusted: 127.0.0.1, address_from: X-Cluster-Client-Ip }\n" LIMIT, NULL },
+    { "a known header in another case", HEAD "client: { trusted: 127.0.0.1, address_from: cf-connecting-ipv6 }\n" LIMIT,
+      NULL },
     { "both", HEAD "client: { trusted: 127.0.0.1, address_from: X-Forwarded-For }\n" LIMIT, NULL },
     { "everybody exempt", HEAD "exempt: { addresses: 0.0.0.0/0 }\n" LIMIT,
       "p.yaml:2:22: warning: every IPv4 or every IPv6 address is exempt, so that no limit can ever refuse one of them; "
@@ -253,6 +279,27 @@ static const struct warning_case section_cases[] = {
     { "exempt method in lower case", HEAD "exempt: { methods: options }\n" LIMIT,
       "p.yaml:2:20: warning: no request is exempt by it: methods are in upper case, \"options\" is not; write it "
       "so\n" },
+    { "JSON", HEAD "answer: { json: '{}' }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: '[]' }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: '1' }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: '-0.5e+3' }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: 'null' }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: '{\"wait\":${retry_after}, \"limit\" : \"${limit}\"}' }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: ' [ true , false , [ ] , {\"a\":{\"b\":\"\\u00e4\\n\"}} ] ' }\n" LIMIT, NULL },
+    { "no JSON", HEAD "answer: { json: '{\"a\":' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '{\"a\":1,}' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '[1 2]' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '{a:1}' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '01' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '1.' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '\"\\x\"' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '\"\\u12g4\"' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '{\"limit\":${limit}}' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '{} {}' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '''a''' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: 'tru' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '[' }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '-' }\n" LIMIT, NO_JSON },
     { "two drafts", HEAD "answer: { headers: [ratelimit, ratelimit-draft7] }\n" LIMIT,
       "p.yaml:2:32: warning: ratelimit-draft7 besides another draft: both write RateLimit fields, which no client can "
       "read then; "
