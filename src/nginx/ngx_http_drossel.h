@@ -238,13 +238,10 @@ ngx_uint_t ngx_http_drossel_is_body_idle(ngx_http_request_t *r,
 ngx_int_t ngx_http_drossel_read_body(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
 /* Adds the accounts in the body that was read, and what else the request has
- * waited for.  They are there until the next request is judged ... */
+ * waited for.  They are there until the next request is judged. */
 void ngx_http_drossel_add_accounts(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending,
     struct drossel_request *request);
-/* ... unless they are kept. */
-ngx_int_t ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
-    ngx_http_drossel_pending_t *pending);
 
 /* Makes a request wait: until outcomes are known, or so long.  Returns what a
  * phase handler is to return. */

@@ -22,6 +22,8 @@
 #define NGX_HTTP_DROSSEL_WAKE_MAX   64
 
 
+static ngx_int_t ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_pending_t *pending);
 static void ngx_http_drossel_wake_held(void) __attribute__((noinline));
 static void ngx_http_drossel_resume(ngx_http_request_t *r);
 
@@ -29,6 +31,47 @@ static void ngx_http_drossel_resume(ngx_http_request_t *r);
 /* Those held by this worker, as they came. */
 static ngx_queue_t  ngx_http_drossel_held = { &ngx_http_drossel_held,
                                               &ngx_http_drossel_held };
+
+
+/* To the pool: a held request is judged many times, but its body is read once. */
+
+static ngx_int_t
+ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_pending_t *pending)
+{
+    size_t                i, size;
+    u_char               *p;
+    struct drossel_text  *accounts;
+
+    if (pending->kept || pending->account_count == 0) {
+        pending->kept = 1;
+        return NGX_OK;
+    }
+
+    size = pending->account_count * sizeof(struct drossel_text);
+
+    for (i = 0; i < pending->account_count; i++) {
+        size += pending->accounts[i].size;
+    }
+
+    accounts = ngx_palloc(r->pool, size);
+    if (accounts == NULL) {
+        return NGX_ERROR;
+    }
+
+    p = (u_char *) &accounts[pending->account_count];
+
+    for (i = 0; i < pending->account_count; i++) {
+        accounts[i].data = (const char *) p;
+        accounts[i].size = pending->accounts[i].size;
+        p = ngx_cpymem(p, pending->accounts[i].data, accounts[i].size);
+    }
+
+    pending->accounts = accounts;
+    pending->kept = 1;
+
+    return NGX_OK;
+}
 
 
 /* Only charges with an open outcome stand in the way. */
