@@ -6,7 +6,8 @@
  * does (its clock source is `tsc`), because then it has found the counter even and the same on all processors, we do it, too.
  *
  * Error: the rate is taken from looks at least 4 ms apart, each of which is known to a microsecond; within a span that is a microsecond, next
- * to what happens between a look and its use.  A counter that jumps is noticed, or costs one span.  Pure: the caller reads counter and clock.
+ * to what happens between a look and its use.  A counter that jumps, or stands still while the clock goes on (a machine that sleeps), is noticed, or
+ * costs one span.  Pure: the caller reads counter and clock.
  */
 #ifndef DROSSEL_TABLE_TICKS_H
 #define DROSSEL_TABLE_TICKS_H
@@ -18,6 +19,7 @@
 #define TICKS_APART (UINT64_C(1) << 24)      /* looks that give a rate are at least so far apart, */
 #define TICKS_RENEW (UINT64_C(1) << 31)      /* soon others begin, */
 #define TICKS_LONG (UINT64_C(1) << 32)       /* and these are too far */
+#define TICKS_STEADY 128                     /* a rate that differs by a 128th comes from looks between which one of the two stood still */
 #define TICKS_CLOSE UINT64_C(4096)           /* ticks that a look may take; else the thread was interrupted in it */
 
 /* A thread's.  Zero: nothing is known. */
