@@ -26,6 +26,10 @@
  *
  * Memory.  drossel_check, drossel_check_batch and drossel_settle allocate nothing for up to 64 charges.
  *
+ * The process.  The first table that is opened on a file installs a handler of SIGBUS, for files that are cut off under us; a SIGBUS from
+ * elsewhere goes to the handler that was there before, so install yours first, or pass on to ours.  Once loaded the library stays.  The
+ * table's file carries locks (fcntl): a process that opens and closes it by hand loses them, and may be taken for dead by others.
+ *
  * Errors.  Functions return enum drossel_result; outputs stay untouched on failure (of a batch: those not reached).  The library never exits,
  * never aborts, and writes to no file descriptor but the table's.
  */
