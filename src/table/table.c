@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -135,6 +136,13 @@ static int reserve_around_stats(int fd, uint64_t bytes, bool stats)
 static bool reserve_space(const struct table *table, int fd, uint64_t bytes, bool stats,
                           const struct complaint *complaint)
 {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) { /* else SIGXFSZ, which ends the process */
+        complain(complaint,
+                 "%s: a file of %llu bytes is more than the limit of %llu (ulimit -f); lower table.keys, or raise it",
+                 table->path, (unsigned long long)bytes, (unsigned long long)limit.rlim_cur);
+        return false;
+    }
     /* Reserved, not just sized: a full /dev/shm is an error here, not a crash of somebody's request later. */
     if (ftruncate(fd, (off_t)bytes) == 0)
         pages_gather(table->map, fd, slots_offset(stats), bytes);

@@ -2,6 +2,7 @@
 #include "table_test_folder.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 static struct table_options options_for(const char *path)
@@ -202,6 +203,23 @@ static void a_full_file_system_is_told_and_leaves_nothing(void **state)
     assert_int_equal(access(options.path, F_OK), -1);
 }
 
+/* Growing a file beyond that limit ends a process that does not ask before. */
+static void a_file_that_is_larger_than_this_process_may_write_is_told(void **state)
+{
+    (void)state;
+    struct rlimit before, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){ .rlim_cur = 4096, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    struct table_options options = options_for(path_in("limited"));
+    char error[512] = "";
+    struct table *table = table_open(&options, error, sizeof error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_null(table);
+    assert_non_null(strstr(error, "more than the limit of 4096 (ulimit -f)"));
+    assert_int_equal(access(options.path, F_OK), -1);
+}
+
 static void no_permission_is_told(void **state)
 {
     (void)state;
@@ -311,6 +329,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(another_size_and_other_names_are_told),
         cmocka_unit_test(a_missing_folder_and_a_missing_table_are_told),
         cmocka_unit_test(a_full_file_system_is_told_and_leaves_nothing),
+        cmocka_unit_test(a_file_that_is_larger_than_this_process_may_write_is_told),
         cmocka_unit_test(no_permission_is_told),
         cmocka_unit_test(two_who_start_at_once_share_one_table),
         cmocka_unit_test(a_file_that_shrinks_under_us_kills_nobody),
