@@ -1,6 +1,7 @@
 /* Opening, making and closing a table's file, with an error for everything that can be wrong with one. */
 #include "table/table.h"
 
+#include "table/file.h"
 #include "table/layout.h"
 #include "table/pages.h"
 
@@ -162,38 +163,6 @@ static bool reserve_space(const struct table *table, int fd, uint64_t bytes, boo
     return false;
 }
 
-/* An unnamed file in the table's folder, or, where the file system has none, one with a name of its own. */
-static int open_unnamed(const char *path, char temporary[PATH_MAX])
-{
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash == NULL)
-        snprintf(folder, sizeof folder, ".");
-    else
-        slash[slash == folder ? 1 : 0] = '\0';
-    temporary[0] = '\0';
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
-        return fd;
-    snprintf(temporary, PATH_MAX, "%.*s.%ld.new", PATH_MAX - 32, path, (long)getpid());
-    return open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-}
-
-static bool give_name(int fd, const char *path, const char *temporary)
-{
-    if (temporary[0] != '\0') {
-        bool linked = link(temporary, path) == 0;
-        int error = errno;
-        unlink(temporary);
-        errno = error;
-        return linked;
-    }
-    char self[64];
-    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
-    return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
-}
-
 enum making { MADE, EXISTS_ALREADY, NOT_MADE };
 
 /* Makes the file complete before it has a name: nobody ever sees half a table. */
@@ -201,7 +170,7 @@ static enum making make_file(struct table *table, const struct table_options *op
                              const struct complaint *complaint)
 {
     char temporary[PATH_MAX];
-    int fd = open_unnamed(table->path, temporary);
+    int fd = file_make_unnamed(table->path, temporary);
     if (fd < 0) {
         complain(complaint,
                  "%s: cannot be made: %s; the folder must exist and be writable for user %ld, or set "
@@ -219,7 +188,7 @@ static enum making make_file(struct table *table, const struct table_options *op
                  table->path, (long)options->owner, (long)options->group, strerror(errno));
         goto out;
     }
-    if (give_name(fd, table->path, temporary)) {
+    if (file_give_name(fd, table->path, temporary)) {
         temporary[0] = '\0';
         table->fd = fd;
         return MADE;
@@ -353,7 +322,7 @@ static bool open_or_make(struct table *table, const struct table_options *option
 {
     /* Two who start at once may find no file, and then each other's: a few rounds settle it. */
     for (unsigned round = 0; round < 8; round++) {
-        int fd = open(table->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+        int fd = file_open(table->path);
         if (fd >= 0) {
             table->fd = fd;
             return adopt_file(table, fd, options, boot_id, complaint);

@@ -203,6 +203,34 @@ static void a_full_file_system_is_told_and_leaves_nothing(void **state)
     assert_int_equal(access(options.path, F_OK), -1);
 }
 
+/* Opens, in a process without standard streams.  True if the numbers of these are still free. */
+static bool leaves_streams_alone(const struct table_options *options)
+{
+    char error[512] = "";
+    struct table *table = table_open(options, error, sizeof error);
+    bool are_free = table != NULL;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        are_free = are_free && fcntl(fd, F_GETFD) == -1;
+    table_close(table);
+    return are_free;
+}
+
+static void what_a_process_prints_whose_output_is_closed_never_gets_into_a_table(void **state)
+{
+    (void)state;
+    const struct table_options options = options_for(path_in("streams")), of_nobody = options_for(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+            close(fd);
+        bool made = leaves_streams_alone(&options), opened = leaves_streams_alone(&options);
+        _exit(made && opened && leaves_streams_alone(&of_nobody) ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 /* Growing a file beyond that limit ends a process that does not ask before. */
 static void a_file_that_is_larger_than_this_process_may_write_is_told(void **state)
 {
@@ -329,6 +357,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(another_size_and_other_names_are_told),
         cmocka_unit_test(a_missing_folder_and_a_missing_table_are_told),
         cmocka_unit_test(a_full_file_system_is_told_and_leaves_nothing),
+        cmocka_unit_test(what_a_process_prints_whose_output_is_closed_never_gets_into_a_table),
         cmocka_unit_test(a_file_that_is_larger_than_this_process_may_write_is_told),
         cmocka_unit_test(no_permission_is_told),
         cmocka_unit_test(two_who_start_at_once_share_one_table),
