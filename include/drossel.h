@@ -226,7 +226,7 @@ struct drossel_options {
 };
 
 /* Reads the policy, opens or makes its table.  `*limiter` is the caller's to drossel_close.
- * At most 64 tables are open in one process at once.  On failure `why` (may be NULL) holds all mistakes.
+ * At most 64 tables on files are open in one process at once.  On failure `why` (may be NULL) holds all mistakes.
  * DROSSEL_INVALID: a NULL argument.  DROSSEL_POLICY, DROSSEL_TABLE, DROSSEL_NO_MEMORY. */
 DROSSEL_API DROSSEL_MUST_CHECK enum drossel_result
 drossel_open(struct drossel **limiter, const char *policy_path, const struct drossel_options *options,
