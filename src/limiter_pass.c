@@ -35,7 +35,7 @@ void limiter_plan_pass(struct limiter *limiter)
         return;
     for (uint32_t i = 0; i < policy->rate_count; i++) {
         const struct limit_plan *limit = &limiter->limits[limiter->rates[i].limit];
-        if (!limit->is_short || limit->varies || !limiter->rates[i].engine.is_plain ||
+        if (!limit->is_short || limit->opens || limit->varies || !limiter->rates[i].engine.is_plain ||
             !add_recipe(&plan, i, &policy->subjects[limit->subject]))
             return;
     }

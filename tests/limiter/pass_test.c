@@ -121,9 +121,9 @@ static void requests_pass_that_would_be_allowed_and_no_others(void **state)
         "limits: { a: { by: address, allow: 20 per 10s }, b: { by: path, allow: 3 per 10s, dry_run: true } }\n",
         "limits: { a: { by: address, allow: 20 per 10s, dry_run: true } }\n",
         "client: { ipv6_prefix: 32 }\nlimits: { a: { by: address, allow: 20 per 10s, ban: 3s } }\n",
-        ("limits: { a: { by: address, allow: 15 per 10s }, b: { by: path, allow: 30 per 10s }, c: { by: [address, "
-         "path], "
-         "allow: 4 per 5s }, d: { by: site, allow: 70 per 10s } }\n"),
+        "limits: { a: { by: address, allow: 15 per 10s }, b: { by: path, allow: 30 per 10s }, c: { by: [address, "
+        "path], "
+        "allow: 4 per 5s }, d: { by: site, allow: 70 per 10s } }\n",
     };
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
         seed = i + 1;
@@ -145,9 +145,9 @@ static void what_needs_more_than_address_and_path_does_not_pass(void **state)
         "limits: { a: { by: address, allow: 20 per 10s, overrides: { 192.0.2.1: 4 per 10s } } }\n",
         "limits: { a: { by: address, allow: 20 per 10s, algorithm: bucket } }\n",
         "limits: { a: { by: address, allow: 20 per 10s }, b: { by: address, allow: 5 failures per 10s } }\n",
-        ("limits: { a: { by: address, allow: [1 per 1s, 1 per 2s, 1 per 3s, 1 per 4s, 1 per 5s] }, b: { by: path, "
-         "allow: [1 "
-         "per 1s, 1 per 2s, 1 per 3s, 1 per 4s] } }\n"),
+        "limits: { a: { by: address, allow: [1 per 1s, 1 per 2s, 1 per 3s, 1 per 4s, 1 per 5s] }, b: { by: path, "
+        "allow: [1 "
+        "per 1s, 1 per 2s, 1 per 3s, 1 per 4s] } }\n",
     };
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
         bool has_path;
