@@ -368,6 +368,10 @@ struct table *table_open(const struct table_options *options, char *error, size_
         complain(&complaint, "%.60s...: the path is too long; write one of at most 255 bytes", options->path);
         return NULL;
     }
+    if (options->path != NULL && options->path[0] == '\0') {
+        complain(&complaint, "the table's path is empty; name a file, such as /dev/shm/drossel");
+        return NULL;
+    }
     struct table *table = aligned_alloc(_Alignof(struct table), sizeof *table);
     if (table == NULL) {
         complain(&complaint, "no memory to open a table; free some");

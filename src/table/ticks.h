@@ -3,7 +3,8 @@
  *
  * A look at the kernel's clock touches a dozen lines of memory of the vDSO, and waits until all loads before it are done: a fifth of
  * what a door needs for a request that passes.  The kernel itself does nothing else than to extrapolate by this counter; only where it
- * does (its clock source is `tsc`), because then it has found the counter even and the same on all processors, we do it, too.
+ * does (its clock source is `tsc`), because then it has found the counter even and the same on all processors, we do it, too.  Should it give the
+ * counter up while we run, every span still begins at its clock.
  *
  * Error: the rate is taken from looks at least 4 ms apart, each of which is known to a microsecond; within a span that is a microsecond, next
  * to what happens between a look and its use.  A counter that jumps, or stands still while the clock goes on (a machine that sleeps), is noticed, or

@@ -112,6 +112,23 @@ static void another_version_is_told(void **state)
     expect_error(&options, "another version");
 }
 
+static void a_path_that_is_empty_or_too_long_is_told(void **state)
+{
+    (void)state;
+    char longest[256 + 1] = "";
+    memset(longest, 'a', sizeof longest - 1);
+    const struct {
+        const char *path, *told;
+    } cases[] = { { "", "path is empty; name a file" },
+                  { longest, "the path is too long; write one of at most 255 bytes" } };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct table_options options = options_for(cases[i].path);
+        char error[512] = "";
+        assert_null(table_open(&options, error, sizeof error));
+        assert_non_null(strstr(error, cases[i].told));
+    }
+}
+
 static void a_damaged_header_is_told(void **state)
 {
     (void)state;
@@ -351,6 +368,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(counters_and_blocks_are_there_when_it_is_opened_again),
         cmocka_unit_test(a_foreign_file_is_told_and_left_alone),
         cmocka_unit_test(another_version_is_told),
+        cmocka_unit_test(a_path_that_is_empty_or_too_long_is_told),
         cmocka_unit_test(a_damaged_header_is_told),
         cmocka_unit_test(a_truncated_a_grown_and_an_empty_file_are_told),
         cmocka_unit_test(a_directory_a_fifo_and_a_symbolic_link_are_told),
