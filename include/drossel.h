@@ -26,6 +26,10 @@
  *
  * Memory.  drossel_check, drossel_check_batch and drossel_settle allocate nothing for up to 64 charges.
  *
+ * The process.  The first table that is opened on a file installs a handler of SIGBUS, for files that are cut off under us; a SIGBUS from
+ * elsewhere goes to the handler that was there before, so install yours first, or pass on to ours.  Once loaded the library stays.  The
+ * table's file carries locks (fcntl): a process that opens and closes it by hand loses them, and may be taken for dead by others.
+ *
  * Errors.  Functions return enum drossel_result; outputs stay untouched on failure (of a batch: those not reached).  The library never exits,
  * never aborts, and writes to no file descriptor but the table's.
  */
@@ -222,7 +226,7 @@ struct drossel_options {
 };
 
 /* Reads the policy, opens or makes its table.  `*limiter` is the caller's to drossel_close.
- * At most 64 tables are open in one process at once.  On failure `why` (may be NULL) holds all mistakes.
+ * At most 64 tables on files are open in one process at once.  On failure `why` (may be NULL) holds all mistakes.
  * DROSSEL_INVALID: a NULL argument.  DROSSEL_POLICY, DROSSEL_TABLE, DROSSEL_NO_MEMORY. */
 DROSSEL_API DROSSEL_MUST_CHECK enum drossel_result
 drossel_open(struct drossel **limiter, const char *policy_path, const struct drossel_options *options,

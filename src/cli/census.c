@@ -185,14 +185,6 @@ int census_by_refused(const struct census_entry *left, const struct census_entry
     return 0;
 }
 
-static int by_refused_and_label(void *context, const struct census_entry *left, const struct census_entry *right)
-{
-    int order = census_by_refused(left, right);
-    (void)context;
-    return order != 0 ? order
-                      : strcmp(left->label != NULL ? left->label : "", right->label != NULL ? right->label : "");
-}
-
 struct sorting {
     census_order *compare;
     void *context;
@@ -225,11 +217,6 @@ size_t census_first(const struct census *census, const struct census_entry **fir
             first[at] = census->entry[i];
     }
     return used;
-}
-
-size_t census_top(const struct census *census, const struct census_entry **top, size_t cap)
-{
-    return census_first(census, top, cap, by_refused_and_label, NULL);
 }
 
 void census_release(struct census *census)

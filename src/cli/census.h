@@ -48,14 +48,11 @@ struct census_entry *census_look(const struct census *census, const void *id, si
 /* One more request at `t`, not before the last one; raises the peak of the window (t - period, t].  False without memory. */
 bool census_arrive(struct census_entry *entry, uint64_t t_ns, uint64_t period_ns);
 
-/* Writes up to `cap` entries, most refused first, then most requests, then by label.  Returns how many. */
-size_t census_top(const struct census *census, const struct census_entry **top, size_t cap);
-
-/* The same in another order: `compare` says which of two comes first, as for qsort. */
+/* Writes up to `cap` entries in the order of `compare`, which says of two which comes first, as for qsort.  Returns how many. */
 typedef int census_order(void *context, const struct census_entry *left, const struct census_entry *right);
 size_t census_first(const struct census *census, const struct census_entry **first, size_t cap, census_order *compare,
                     void *context);
-/* The order of census_top without the labels. */
+/* Of two the one refused more comes first, then the one with more requests. */
 int census_by_refused(const struct census_entry *left, const struct census_entry *right);
 
 #endif

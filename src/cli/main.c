@@ -3,6 +3,7 @@
  */
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -93,8 +94,21 @@ static int close_output(int code)
     return CLI_FAILED;
 }
 
+/* In place of a standard stream that is closed the next file that is opened would take its number, and what is printed would go
+ * into it: into a log, or a list of decisions. */
+static void fill_streams(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
+    fill_streams();
     if (argc < 2)
         return print_overview(stderr);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)

@@ -92,11 +92,6 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
     }
 
     if (decision.verdict == DROSSEL_HOLD) {
-
-        if (ngx_http_drossel_guard(r, ctx) != NGX_OK) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
-        }
-
         return ngx_http_drossel_pause(r, ctx, &request, &decision);
     }
 

@@ -24,6 +24,7 @@
 
 static ngx_int_t ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
     ngx_http_drossel_pending_t *pending);
+static void ngx_http_drossel_queue(ngx_http_drossel_pending_t *pending);
 static void ngx_http_drossel_wake_held(void) __attribute__((noinline));
 static void ngx_http_drossel_resume(ngx_http_request_t *r);
 
@@ -74,6 +75,31 @@ ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
 }
 
 
+/* In the order of arrival; most are the last to come. */
+
+static void
+ngx_http_drossel_queue(ngx_http_drossel_pending_t *pending)
+{
+    ngx_queue_t                 *q;
+    ngx_http_drossel_pending_t  *other;
+
+    for (q = ngx_queue_last(&ngx_http_drossel_held);
+         q != ngx_queue_sentinel(&ngx_http_drossel_held);
+         q = ngx_queue_prev(q))
+    {
+        other = ngx_queue_data(q, ngx_http_drossel_pending_t, queue);
+
+        if (other->arrived_ns <= pending->arrived_ns) {
+            break;
+        }
+    }
+
+    ngx_queue_insert_after(q, &pending->queue);
+
+    pending->held = 1;
+}
+
+
 /* Only charges with an open outcome stand in the way. */
 
 ngx_int_t
@@ -82,8 +108,11 @@ ngx_http_drossel_pause(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx,
     const struct drossel_decision *decision)
 {
     uint64_t                     ns;
-    ngx_queue_t                 *q;
-    ngx_http_drossel_pending_t  *pending, *other;
+    ngx_http_drossel_pending_t  *pending;
+
+    if (ngx_http_drossel_guard(r, ctx) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
 
 #if (NGX_HAVE_EPOLLRDHUP)
 
@@ -118,23 +147,9 @@ ngx_http_drossel_pause(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx,
 
     ns = ngx_min((uint64_t) pending->pause * 1000000, decision->hold_ns);
 
-    /* most are the last to come: its place is looked for from there */
-
-    for (q = ngx_queue_last(&ngx_http_drossel_held);
-         q != ngx_queue_sentinel(&ngx_http_drossel_held);
-         q = ngx_queue_prev(q))
-    {
-        other = ngx_queue_data(q, ngx_http_drossel_pending_t, queue);
-
-        if (other->arrived_ns <= pending->arrived_ns) {
-            break;
-        }
-    }
-
-    ngx_queue_insert_after(q, &pending->queue);
+    ngx_http_drossel_queue(pending);
 
     pending->write = r->connection->write;
-    pending->held = 1;
     ctx->waiting = 1;
 
     return ngx_http_drossel_hold(r, ngx_max(ns, 1));

@@ -42,7 +42,7 @@ void clock_find_ticks(void)
     int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;
-    bool is_counter = read_counter() != 0 && read(fd, name, sizeof name - 1) == 4 && memcmp(name, "tsc\n", 4) == 0;
+    bool is_counter = read(fd, name, sizeof name - 1) == 4 && memcmp(name, "tsc\n", 4) == 0 && read_counter() != 0;
     atomic_store_explicit(&has_ticks, is_counter, memory_order_relaxed);
     close(fd);
 }
@@ -61,7 +61,8 @@ static inline int64_t clock_boot(const struct table *table)
 {
     if (unlikely(table->boot_clock != NULL))
         return table->boot_clock();
-    uint64_t now_ns = ticks_time(&thread_own.ticks, read_counter());
+    /* Where the kernel does without the counter, it is not read at all: some hypervisors make that a trap. */
+    uint64_t now_ns = thread_own.ticks.tick != 0 ? ticks_time(&thread_own.ticks, read_counter()) : 0;
     return likely(now_ns != 0) ? (int64_t)now_ns : look_at_clock();
 }
 

@@ -176,7 +176,7 @@ void slot_write(struct slot *slot, const struct engine_state *state);
 void clock_start(struct table *table, uint64_t start_ns, const char *boot_id);
 void clock_resume(struct table *table, const char *boot_id);
 int64_t clock_wall(void);
-void clock_find_ticks(void);         /* may the counter be used?  Once a process, before the first look at a clock */
+void clock_find_ticks(void);         /* may the counter be used?  Before the first look at a clock, and again for each table: it may have changed */
 void clock_boot_id(char out[TABLE_BOOT_ID_BYTES]);
 
 /* Who holds guards, and whether he lives; see owner.c.  The lower bits of a ticket are the number of its process, never 0. */

@@ -12,6 +12,7 @@
  * A process that closes any descriptor of a file loses all its locks on that file: when one of several handles is closed, the
  * others' locks are taken anew.  Who asks within those microseconds may be told that the process is dead.
  */
+#include "table/file.h"
 #include "table/layout.h"
 
 #include <errno.h>
@@ -106,7 +107,7 @@ void owner_enter(struct table *table)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
-    table->owner_fd = table->fd >= 0 ? table->fd : memfd_create("drossel", MFD_CLOEXEC);
+    table->owner_fd = table->fd >= 0 ? table->fd : file_above_streams(memfd_create("drossel", MFD_CLOEXEC));
     pthread_mutex_lock(&mutex);
     table->next = tables;
     tables = table;

@@ -1,6 +1,7 @@
 /* Opening, making and closing a table's file, with an error for everything that can be wrong with one. */
 #include "table/table.h"
 
+#include "table/file.h"
 #include "table/layout.h"
 #include "table/pages.h"
 
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -135,6 +137,13 @@ static int reserve_around_stats(int fd, uint64_t bytes, bool stats)
 static bool reserve_space(const struct table *table, int fd, uint64_t bytes, bool stats,
                           const struct complaint *complaint)
 {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) { /* else SIGXFSZ, which ends the process */
+        complain(complaint,
+                 "%s: a file of %llu bytes is more than the limit of %llu (ulimit -f); lower table.keys, or raise it",
+                 table->path, (unsigned long long)bytes, (unsigned long long)limit.rlim_cur);
+        return false;
+    }
     /* Reserved, not just sized: a full /dev/shm is an error here, not a crash of somebody's request later. */
     if (ftruncate(fd, (off_t)bytes) == 0)
         pages_gather(table->map, fd, slots_offset(stats), bytes);
@@ -154,38 +163,6 @@ static bool reserve_space(const struct table *table, int fd, uint64_t bytes, boo
     return false;
 }
 
-/* An unnamed file in the table's folder, or, where the file system has none, one with a name of its own. */
-static int open_unnamed(const char *path, char temporary[PATH_MAX])
-{
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash == NULL)
-        snprintf(folder, sizeof folder, ".");
-    else
-        slash[slash == folder ? 1 : 0] = '\0';
-    temporary[0] = '\0';
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
-        return fd;
-    snprintf(temporary, PATH_MAX, "%.*s.%ld.new", PATH_MAX - 32, path, (long)getpid());
-    return open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-}
-
-static bool give_name(int fd, const char *path, const char *temporary)
-{
-    if (temporary[0] != '\0') {
-        bool linked = link(temporary, path) == 0;
-        int error = errno;
-        unlink(temporary);
-        errno = error;
-        return linked;
-    }
-    char self[64];
-    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
-    return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
-}
-
 enum making { MADE, EXISTS_ALREADY, NOT_MADE };
 
 /* Makes the file complete before it has a name: nobody ever sees half a table. */
@@ -193,7 +170,7 @@ static enum making make_file(struct table *table, const struct table_options *op
                              const struct complaint *complaint)
 {
     char temporary[PATH_MAX];
-    int fd = open_unnamed(table->path, temporary);
+    int fd = file_make_unnamed(table->path, temporary);
     if (fd < 0) {
         complain(complaint,
                  "%s: cannot be made: %s; the folder must exist and be writable for user %ld, or set "
@@ -211,7 +188,7 @@ static enum making make_file(struct table *table, const struct table_options *op
                  table->path, (long)options->owner, (long)options->group, strerror(errno));
         goto out;
     }
-    if (give_name(fd, table->path, temporary)) {
+    if (file_give_name(fd, table->path, temporary)) {
         temporary[0] = '\0';
         table->fd = fd;
         return MADE;
@@ -345,7 +322,7 @@ static bool open_or_make(struct table *table, const struct table_options *option
 {
     /* Two who start at once may find no file, and then each other's: a few rounds settle it. */
     for (unsigned round = 0; round < 8; round++) {
-        int fd = open(table->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+        int fd = file_open(table->path);
         if (fd >= 0) {
             table->fd = fd;
             return adopt_file(table, fd, options, boot_id, complaint);
@@ -389,6 +366,10 @@ struct table *table_open(const struct table_options *options, char *error, size_
     }
     if (options->path != NULL && strlen(options->path) >= sizeof((struct table *)NULL)->path) {
         complain(&complaint, "%.60s...: the path is too long; write one of at most 255 bytes", options->path);
+        return NULL;
+    }
+    if (options->path != NULL && options->path[0] == '\0') {
+        complain(&complaint, "the table's path is empty; name a file, such as /dev/shm/drossel");
         return NULL;
     }
     struct table *table = aligned_alloc(_Alignof(struct table), sizeof *table);

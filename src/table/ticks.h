@@ -3,10 +3,12 @@
  *
  * A look at the kernel's clock touches a dozen lines of memory of the vDSO, and waits until all loads before it are done: a fifth of
  * what a door needs for a request that passes.  The kernel itself does nothing else than to extrapolate by this counter; only where it
- * does (its clock source is `tsc`), because then it has found the counter even and the same on all processors, we do it, too.
+ * does (its clock source is `tsc`), because then it has found the counter even and the same on all processors, we do it, too.  Should it give the
+ * counter up while we run, every span still begins at its clock.
  *
  * Error: the rate is taken from looks at least 4 ms apart, each of which is known to a microsecond; within a span that is a microsecond, next
- * to what happens between a look and its use.  A counter that jumps is noticed, or costs one span.  Pure: the caller reads counter and clock.
+ * to what happens between a look and its use.  A counter that jumps, or stands still while the clock goes on (a machine that sleeps), is noticed, or
+ * costs one span.  Pure: the caller reads counter and clock.
  */
 #ifndef DROSSEL_TABLE_TICKS_H
 #define DROSSEL_TABLE_TICKS_H
@@ -18,6 +20,7 @@
 #define TICKS_APART (UINT64_C(1) << 24)      /* looks that give a rate are at least so far apart, */
 #define TICKS_RENEW (UINT64_C(1) << 31)      /* soon others begin, */
 #define TICKS_LONG (UINT64_C(1) << 32)       /* and these are too far */
+#define TICKS_STEADY 128                     /* a rate that differs by a 128th comes from looks between which one of the two stood still */
 #define TICKS_CLOSE UINT64_C(4096)           /* ticks that a look may take; else the thread was interrupted in it */
 
 /* A thread's.  Zero: nothing is known. */

@@ -11,6 +11,7 @@ import pytest
 
 from command import drossel
 from conftest import wait_until
+from test_cli_open import live  # noqa: F401
 
 POLICY = """
 client: {{ trusted: [127.0.0.1], address_from: X-Forwarded-For }}
@@ -168,3 +169,18 @@ def test_a_table_of_a_limit_that_was_never_used_says_so(build, nginx):
     server = nginx(POLICY.format(dry=""))
     assert "nothing is counted at the moment" in show(build, server)
     assert all(limit["verdicts"]["passed"] == 0 for limit in told(build, server)["limits"])
+
+
+def test_what_is_printed_with_the_output_closed_gets_into_no_file(build, live, tmp_path):  # noqa: F811
+    # The number of the closed stream would be that of the next file: the table, or the decisions.
+    policy, place = live({"203.0.113.7": 1}), tmp_path / "table"
+    head = place.read_bytes()[:64]
+    watching = subprocess.Popen(["sh", "-c", f"exec '{build}/drossel' show --watch 0.1 --table '{place}' >&-"])
+    time.sleep(1)
+    watching.kill()
+    watching.wait(timeout=10)
+    assert place.read_bytes()[:64] == head
+    decisions = tmp_path / "decisions"
+    subprocess.run(["sh", "-c", f"exec '{build}/drossel' replay --policy '{policy}' --format events --decisions '{decisions}' - >&-"],
+                   input='{"t":1,"address":"192.0.2.1"}\n', text=True, check=True, timeout=30)
+    assert [json.loads(line)["verdict"] for line in decisions.read_text().splitlines()] == ["allow"]

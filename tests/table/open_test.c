@@ -2,6 +2,7 @@
 #include "table_test_folder.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 static struct table_options options_for(const char *path)
@@ -111,6 +112,23 @@ static void another_version_is_told(void **state)
     expect_error(&options, "another version");
 }
 
+static void a_path_that_is_empty_or_too_long_is_told(void **state)
+{
+    (void)state;
+    char longest[256 + 1] = "";
+    memset(longest, 'a', sizeof longest - 1);
+    const struct {
+        const char *path, *told;
+    } cases[] = { { "", "path is empty; name a file" },
+                  { longest, "the path is too long; write one of at most 255 bytes" } };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct table_options options = options_for(cases[i].path);
+        char error[512] = "";
+        assert_null(table_open(&options, error, sizeof error));
+        assert_non_null(strstr(error, cases[i].told));
+    }
+}
+
 static void a_damaged_header_is_told(void **state)
 {
     (void)state;
@@ -199,6 +217,51 @@ static void a_full_file_system_is_told_and_leaves_nothing(void **state)
     struct table_options options = options_for(path_in("huge"));
     options.keys = TABLE_KEYS_MAX; /* 256 GiB: more than the file system has */
     expect_error(&options, "no room");
+    assert_int_equal(access(options.path, F_OK), -1);
+}
+
+/* Opens, in a process without standard streams.  True if the numbers of these are still free. */
+static bool leaves_streams_alone(const struct table_options *options)
+{
+    char error[512] = "";
+    struct table *table = table_open(options, error, sizeof error);
+    bool are_free = table != NULL;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        are_free = are_free && fcntl(fd, F_GETFD) == -1;
+    table_close(table);
+    return are_free;
+}
+
+static void what_a_process_prints_whose_output_is_closed_never_gets_into_a_table(void **state)
+{
+    (void)state;
+    const struct table_options options = options_for(path_in("streams")), of_nobody = options_for(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+            close(fd);
+        bool made = leaves_streams_alone(&options), opened = leaves_streams_alone(&options);
+        _exit(made && opened && leaves_streams_alone(&of_nobody) ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* Growing a file beyond that limit ends a process that does not ask before. */
+static void a_file_that_is_larger_than_this_process_may_write_is_told(void **state)
+{
+    (void)state;
+    struct rlimit before, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){ .rlim_cur = 4096, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    struct table_options options = options_for(path_in("limited"));
+    char error[512] = "";
+    struct table *table = table_open(&options, error, sizeof error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_null(table);
+    assert_non_null(strstr(error, "more than the limit of 4096 (ulimit -f)"));
     assert_int_equal(access(options.path, F_OK), -1);
 }
 
@@ -305,12 +368,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(counters_and_blocks_are_there_when_it_is_opened_again),
         cmocka_unit_test(a_foreign_file_is_told_and_left_alone),
         cmocka_unit_test(another_version_is_told),
+        cmocka_unit_test(a_path_that_is_empty_or_too_long_is_told),
         cmocka_unit_test(a_damaged_header_is_told),
         cmocka_unit_test(a_truncated_a_grown_and_an_empty_file_are_told),
         cmocka_unit_test(a_directory_a_fifo_and_a_symbolic_link_are_told),
         cmocka_unit_test(another_size_and_other_names_are_told),
         cmocka_unit_test(a_missing_folder_and_a_missing_table_are_told),
         cmocka_unit_test(a_full_file_system_is_told_and_leaves_nothing),
+        cmocka_unit_test(what_a_process_prints_whose_output_is_closed_never_gets_into_a_table),
+        cmocka_unit_test(a_file_that_is_larger_than_this_process_may_write_is_told),
         cmocka_unit_test(no_permission_is_told),
         cmocka_unit_test(two_who_start_at_once_share_one_table),
         cmocka_unit_test(a_file_that_shrinks_under_us_kills_nobody),

@@ -135,6 +135,29 @@ static void after_a_jump_it_is_right_again_within_a_second(void **state)
     }
 }
 
+/* Asleep for some seconds, in which the counter stood still: until the next look nothing tells that time has passed. */
+static void a_sleep_in_which_the_counter_stood_still_costs_one_span(void **state)
+{
+    (void)state;
+    const uint64_t slept_ns[] = { SECOND / 10, SECOND, 3 * SECOND, 20 * SECOND, 4000 * SECOND };
+    for (size_t i = 0; i < sizeof slept_ns / sizeof slept_ns[0]; i++) {
+        struct machine machine = { 2e9, 77 };
+        struct ticks ticks = { 0 };
+        unsigned looks = 0;
+        uint64_t now_ns = SECOND, woken_ns;
+        for (; now_ns < 2 * SECOND; now_ns += 25000)
+            assert_true(read_and_compare(&ticks, &machine, now_ns, &looks) < 1000);
+        now_ns += slept_ns[i];
+        machine.counter_at_boot -= slept_ns[i] * 2;
+        for (woken_ns = now_ns, looks = 0; looks == 0; now_ns += 25000)
+            (void)read_and_compare(&ticks, &machine, now_ns, &looks);
+        assert_true(now_ns - woken_ns < 2000000);
+        for (; now_ns < woken_ns + 3 * SECOND; now_ns += 25000)
+            assert_true(read_and_compare(&ticks, &machine, now_ns, &looks) < 20000);
+        assert_true(looks < 3 * SECOND / 25000 / 12);
+    }
+}
+
 /* As time servers have it: half a thousandth. */
 static void a_clock_that_is_slewed_is_followed(void **state)
 {
@@ -160,6 +183,7 @@ int main(void)
         cmocka_unit_test(a_look_that_was_interrupted_is_not_gone_on_from),
         cmocka_unit_test(a_counter_that_jumps_back_or_far_ahead_makes_us_look),
         cmocka_unit_test(after_a_jump_it_is_right_again_within_a_second),
+        cmocka_unit_test(a_sleep_in_which_the_counter_stood_still_costs_one_span),
         cmocka_unit_test(a_clock_that_is_slewed_is_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
