@@ -43,6 +43,14 @@ static struct drossel_text line_at(struct reader *reader, struct drossel_text te
     return (struct drossel_text){ text.data + at, size };
 }
 
+/* Is there nothing but white space before it on its line?  Some readers trim lines before they look at them (Python's cgi). */
+static bool is_indented(struct drossel_text body, size_t at)
+{
+    while (at > 0 && body.data[at - 1] != '\n' && memchr(" \t\r\v\f", body.data[at - 1], 5) != NULL)
+        at--;
+    return at == 0 || body.data[at - 1] == '\n';
+}
+
 /* The next delimiter that begins a line, from `at` on; body.size if there is none. */
 static size_t find_delimiter(const struct reader *reader, size_t at)
 {
@@ -54,6 +62,7 @@ static size_t find_delimiter(const struct reader *reader, size_t at)
         at = (size_t)(found - body.data);
         if (at == 0 || body.data[at - 1] == '\n')
             return at;
+        reader->search->found->malformed |= is_indented(body, at);
         at++;
     }
     return body.size;
@@ -152,9 +161,10 @@ static void read_part(struct reader *reader, struct drossel_text text)
 /* Reads what follows a delimiter on its line, from `at` on.  Is it the final one? */
 static bool read_delimiter_end(struct reader *reader, size_t at, size_t *next)
 {
-    struct drossel_text rest = parameter_trim(line_at(reader, reader->body, at, false, next));
+    struct drossel_text line = line_at(reader, reader->body, at, false, next), rest = parameter_trim(line);
     bool final = rest.size >= 2 && memcmp(rest.data, "--", 2) == 0;
-    if (rest.size != (final ? 2u : 0u))
+    bool apart = final && rest.data != line.data; /* `--b --` is the end for some, a line of the value for others */
+    if (rest.size != (final ? 2u : 0u) || apart)
         reader->search->found->malformed = true;
     return final;
 }

@@ -85,6 +85,14 @@ static void faults_hide_nothing_and_are_told(void **state)
 {
     (void)state;
     static const struct body_case table[] = {
+        { TYPE, DROSSEL_TEXT(" " PART("\"email\"", "bob") END), "!" },
+        { TYPE, DROSSEL_TEXT("\r" PART("\"email\"", "bob") END), "!" },
+        { TYPE, DROSSEL_TEXT("x\r\n\t\v\f" PART("\"email\"", "bob") END), "!" },
+        { TYPE, DROSSEL_TEXT(PART("\"email\"", "bob") "--b --\r\n"), "bob!" },
+        { TYPE, DROSSEL_TEXT(PART("\"email\"", "bob") "--b\t--"), "bob!" },
+        { TYPE, DROSSEL_TEXT(PART("\"email\"", "bob") "--b\r--\r\n"), "bob!" },
+        { TYPE, DROSSEL_TEXT(PART("\"email\"", "bob") "--b--  \r\n"), "bob" },
+        { TYPE, DROSSEL_TEXT("x " PART("\"email\"", "bob") END), "" },
         { TYPE, DROSSEL_TEXT(PART("\"email\"", "bob")), "bob!" },
         { TYPE, DROSSEL_TEXT(NAMED("name=email") "bob"), "bob!" },
         { TYPE, DROSSEL_TEXT("--b\r\nContent-Disposition: form-data; name=email"), "!" },
