@@ -98,18 +98,14 @@ static inline void finish(const struct rate_plan *rate, const struct store_pass 
     limiter_add_to_ticket(rate, pass, now_ns, &decision->ticket);
 }
 
-__attribute__((flatten)) bool limiter_check_login(const struct limiter *limiter, const struct drossel_request *request,
-                                                  struct drossel_decision *decision)
+/* The key and its open counter.  False: the account has no name that counts. */
+static inline bool prepare(const struct limiter *limiter, const struct drossel_address *client,
+                           const struct drossel_text *account, struct store_pass *pass)
 {
     const struct rate_plan *rate = limiter->login;
-    const struct drossel_address *client = limiter_client_of(limiter, request);
-    const struct drossel_text *account = account_of(request);
-    uint64_t hash, now_ns = request->now_ns;
-    if (unlikely(client == NULL || account == NULL || request->extra_cost != 0 ||
-                 table_bans_until(limiter->table) > now_ns ||
-                 !subject_account_hash(table_secret(limiter->table), *account, &hash)))
+    uint64_t hash;
+    if (unlikely(!subject_account_hash(table_secret(limiter->table), *account, &hash)))
         return false;
-    struct store_pass pass[2];
     pass[0].key = table_key_mix(subject_of(limiter, client, hash), rate->seed);
     pass[1].key = limiter_open_key(pass[0].key);
     table_prefetch(limiter->table, pass[0].key);
@@ -119,10 +115,45 @@ __attribute__((flatten)) bool limiter_check_login(const struct limiter *limiter,
     pass[0].cost = pass[1].cost = rate->cost;
     pass[0].limit_id = rate->limit_id;
     pass[1].limit_id = TABLE_LIMIT_OPEN;
+    return true;
+}
+
+__attribute__((flatten)) bool limiter_check_login(const struct limiter *limiter, const struct drossel_request *request,
+                                                  struct drossel_decision *decision)
+{
+    const struct rate_plan *rate = limiter->login;
+    const struct drossel_address *client = limiter_client_of(limiter, request);
+    const struct drossel_text *account = account_of(request);
+    struct store_pass pass[2];
+    uint64_t now_ns = request->now_ns;
+    if (unlikely(client == NULL || account == NULL || request->extra_cost != 0 ||
+                 table_bans_until(limiter->table) > now_ns || !prepare(limiter, client, account, pass)))
+        return false;
     begin(rate, client, pass[0].key, decision);
     if (unlikely(!store_table_pass(limiter->table, pass, 2, now_ns)))
         return false;
     finish(rate, &pass[0], now_ns, decision);
     table_stats_count(limiter->table, rate->limit_id, TABLE_PASSED, false);
+    return true;
+}
+
+const char *limiter_passes_logins(const struct limiter *limiter)
+{
+    return limiter->login != NULL && limiter->peer_is_client ? limiter->login->limit_name : NULL;
+}
+
+__attribute__((flatten)) own_line bool limiter_pass_login(const struct limiter *limiter,
+                                                          struct limiter_passing_login *login)
+{
+    const struct rate_plan *rate = limiter->login;
+    struct store_pass pass[2];
+    if (unlikely(table_bans_until(limiter->table) > login->now_ns || table_is_lost(limiter->table) ||
+                 !prepare(limiter, login->client, login->account, pass) ||
+                 !store_table_pass(limiter->table, pass, 2, login->now_ns)))
+        return false;
+    login->remaining = pass[0].remaining;
+    limiter_add_to_ticket(rate, &pass[0], login->now_ns, login->ticket);
+    table_stats_count(limiter->table, rate->limit_id, TABLE_PASSED, false);
+    table_stats_count(limiter->table, TABLE_LIMIT_REQUEST, TABLE_PASSED, false);
     return true;
 }

@@ -61,6 +61,7 @@ typedef struct {
     struct limiter               *limiter;
     struct limiter_memory        *memory;     /* of a worker's last refusals */
     ngx_uint_t                    untimed;    /* decisions until one is timed */
+    const char                   *logins;     /* the only limit, if logins pass by theirs */
     unsigned                      passes:1;   /* by that way, and then ... */
     unsigned                      has_path:1; /* ... the path is needed */
     unsigned                      outcomes:1; /* answers are of interest */
@@ -180,6 +181,11 @@ void ngx_http_drossel_heed(ngx_http_drossel_main_conf_t *mcf);
 ngx_int_t ngx_http_drossel_guard(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
 
+/* Lets a login pass, and keeps its charge.  NGX_OK: it is to be judged; else what a
+ * phase handler is to return. */
+ngx_int_t ngx_http_drossel_login(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx);
+
 /* Returns what a phase handler is to return. */
 ngx_int_t ngx_http_drossel_judge(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
@@ -209,6 +215,21 @@ ngx_http_drossel_ipv4(const struct sockaddr *sa,
     ngx_memcpy(address->bytes, &sin->sin_addr, 4);
 }
 
+static ngx_inline void
+ngx_http_drossel_set_client(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
+{
+    const struct sockaddr  *sa;
+
+    sa = r->connection->sockaddr;
+
+    if (likely(sa->sa_family == AF_INET)) {
+        ngx_http_drossel_ipv4(sa, &ctx->client);
+
+    } else {
+        ngx_http_drossel_sockaddr(sa, &ctx->client);
+    }
+}
+
 /* The path, if it is the URI itself: an untouched simple one still lies where the
  * parser found it. */
 static ngx_inline ngx_uint_t
@@ -232,7 +253,9 @@ ngx_uint_t ngx_http_drossel_is_challenge(const ngx_table_elt_t *h);
 /* Says where accounts may stand in bodies, when a policy was read. */
 void ngx_http_drossel_sources(ngx_http_drossel_main_conf_t *mcf);
 
-/* Has the body yet to come, and need not be waited for? */
+/* Came the body with the header, or is there none? */
+ngx_uint_t ngx_http_drossel_is_body_here(ngx_http_request_t *r);
+/* Has it yet to come, and need not be waited for? */
 ngx_uint_t ngx_http_drossel_is_body_idle(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, const struct drossel_request *request);
 
@@ -240,6 +263,9 @@ ngx_uint_t ngx_http_drossel_is_body_idle(ngx_http_request_t *r,
  * called again later. */
 ngx_int_t ngx_http_drossel_read_body(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
+/* Finds the accounts in it: they are there until the next request is judged. */
+void ngx_http_drossel_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending);
 /* Adds the accounts in the body that was read, and what else the request has
  * waited for.  They are there until the next request is judged. */
 void ngx_http_drossel_add_accounts(ngx_http_request_t *r,

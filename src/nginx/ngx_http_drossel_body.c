@@ -29,10 +29,7 @@ typedef struct {
 } ngx_http_drossel_bytes_t;
 
 
-static ngx_uint_t ngx_http_drossel_is_body_here(ngx_http_request_t *r);
 static void ngx_http_drossel_body_handler(ngx_http_request_t *r);
-static void ngx_http_drossel_accounts(ngx_http_request_t *r,
-    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending);
 static void ngx_http_drossel_query(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct body_found *found);
 static void ngx_http_drossel_gather_all(ngx_http_request_t *r, size_t cap,
@@ -120,9 +117,9 @@ ngx_http_drossel_is_body_idle(ngx_http_request_t *r,
 }
 
 
-/* Came it with the header, or is there none?  Then to look at it costs nothing. */
+/* To look at it costs nothing then. */
 
-static ngx_uint_t
+ngx_uint_t
 ngx_http_drossel_is_body_here(ngx_http_request_t *r)
 {
     off_t  length;
@@ -254,7 +251,7 @@ ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
 }
 
 
-static void
+void
 ngx_http_drossel_accounts(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending)
 {

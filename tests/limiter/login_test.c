@@ -1,6 +1,6 @@
 /*
- * Logins are decided on the shortest way (a policy of one limit), on the short way (the same beside a class), and on the general way alike: the
- * same decisions, tickets and counts over random requests and outcomes.
+ * Logins are decided on the shortest way (a policy of one limit), on the short way (the same beside a class), by a door that lets them pass, and
+ * on the general way alike: the same decisions, tickets and counts over random requests and outcomes.
  */
 #include "limiter_test_support.h"
 
@@ -9,8 +9,8 @@
 
 #define REQUESTS 6000
 #define OPEN_MAX 32
-#define WAYS 3
-enum { SHORTEST, SHORT, GENERAL };
+#define WAYS 4
+enum { SHORTEST, SHORT, DOOR, GENERAL };
 
 static const char *const policies[] = {
     "limits: { login: { by: [account, address], allow: 5 failures per 20s, block: 30s, reset_on: success } }\n",
@@ -39,7 +39,7 @@ struct trial {
     uint64_t seed, now_ns, held_ns;
     struct drossel_request held; /* asked again, if held_ns */
     struct open_login open[OPEN_MAX];
-    unsigned opened, verdicts[DROSSEL_HOLD + 1], shortest;
+    unsigned opened, verdicts[DROSSEL_HOLD + 1], shortest, passed;
 };
 
 static unsigned below(struct trial *trial, unsigned n)
@@ -123,6 +123,27 @@ static void assert_ticket_is_of_the_key(const struct drossel_decision *decision)
         assert_int_equal(decision->ticket.charge[0].home, decision->subject_hash);
 }
 
+/* Of a login that passes no more is told than this. */
+static bool pass(struct trial *trial, const struct drossel_request *request, const struct drossel_decision *wanted,
+                 struct drossel_decision *decision)
+{
+    struct limiter *limiter = trial->inner[DOOR].limiter;
+    if (limiter_passes_logins(limiter) == NULL || request->extra_cost != 0 || request->account.size > 0 ||
+        request->account_count != 1 || request->is_account_unreadable)
+        return false;
+    *decision = *wanted;
+    decision->ticket.count = 0;
+    const struct drossel_address *client = request->address.family != 0 ? &request->address : &request->peer;
+    struct limiter_passing_login login = { client, request->accounts, request->now_ns, 0, &decision->ticket };
+    if (!limiter_pass_login(limiter, &login))
+        return false;
+    decision->verdict = DROSSEL_ALLOW;
+    decision->remaining = login.remaining;
+    decision->subject_hash = decision->ticket.charge[0].home;
+    trial->passed++;
+    return true;
+}
+
 /* One request on all ways; keeps it open, or to be asked again. */
 static void ask(struct trial *trial, const struct drossel_request *request)
 {
@@ -136,6 +157,8 @@ static void ask(struct trial *trial, const struct drossel_request *request)
     assert_int_equal(limiter_check(trial->inner[SHORT].limiter, request, &decision[SHORT]), DROSSEL_OK);
     assert_int_equal(limiter_check_told(trial->inner[GENERAL].limiter, request, &decision[GENERAL], &trial->told),
                      DROSSEL_OK);
+    if (!pass(trial, request, &decision[GENERAL], &decision[DOOR]))
+        assert_int_equal(limiter_check(trial->inner[DOOR].limiter, request, &decision[DOOR]), DROSSEL_OK);
     for (unsigned way = 0; way < GENERAL; way++) {
         assert_same(&decision[way], &decision[GENERAL]);
         if (shortest->login != NULL)
@@ -225,18 +248,20 @@ static void run(struct trial *trial)
 static void a_login_is_decided_alike_on_all_ways(void **unused)
 {
     (void)unused;
-    unsigned shortest = 0, held = 0, refused = 0;
+    unsigned shortest = 0, passed = 0, held = 0, refused = 0;
     for (unsigned i = 0; i < sizeof policies / sizeof policies[0]; i++) {
         struct trial trial;
         open_trial(&trial, policies[i], i);
         assert_non_null(trial.inner[SHORTEST].limiter->login);
         run(&trial);
         shortest += trial.shortest;
+        passed += trial.passed;
         held += trial.verdicts[DROSSEL_HOLD];
         refused += trial.verdicts[DROSSEL_REFUSE];
         close_trial(&trial);
     }
-    assert_true(shortest > REQUESTS && held > REQUESTS / 20 && refused > REQUESTS / 20); /* no way is idle */
+    assert_true(shortest > REQUESTS && passed > REQUESTS / 2 && held > REQUESTS / 20 &&
+                refused > REQUESTS / 20); /* no way is idle */
 }
 
 static void several_limits_of_failures_decide_alike_on_the_short_way(void **unused)
@@ -246,6 +271,7 @@ static void several_limits_of_failures_decide_alike_on_the_short_way(void **unus
         struct trial trial;
         open_trial(&trial, several[i], 50 + i);
         assert_null(trial.inner[SHORTEST].limiter->login);
+        assert_null(limiter_passes_logins(trial.inner[DOOR].limiter));
         run(&trial);
         assert_true(trial.verdicts[DROSSEL_HOLD] > 0 && trial.verdicts[DROSSEL_REFUSE] > 0);
         close_trial(&trial);
