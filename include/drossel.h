@@ -84,8 +84,8 @@ struct drossel_address {
     uint8_t bytes[16];   /* network order; IPv4 in the first four, the rest zero */
 };
 
-/* Parses `203.0.113.7`, `2001:db8::1` or `unix` (RFC 5952 and RFC 4291 forms; no port, no zone, no brackets).
- * DROSSEL_INVALID for anything else. */
+/* Parses `203.0.113.7`, `2001:db8::1` (RFC 5952 and RFC 4291 forms; no port, no zone, no brackets), `unix`, or `unix:` as
+ * nginx writes it.  DROSSEL_INVALID for anything else. */
 DROSSEL_API DROSSEL_MUST_CHECK enum drossel_result
 drossel_address_parse(const char *text, size_t size, struct drossel_address *address);
 

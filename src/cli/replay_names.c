@@ -97,8 +97,6 @@ static bool name_address(struct names *names, struct drossel_text text, struct d
 
 static bool read_address(struct names *names, struct drossel_text text, struct drossel_address *address)
 {
-    if (text.size == 5 && memcmp(text.data, "unix:", 5) == 0) /* nginx's $remote_addr of a local socket */
-        text.size = 4;
     if (text.size > 0 && drossel_address_parse(text.data, text.size, address) == DROSSEL_OK && !is_stand_in(address))
         return true;
     if (text.size == 0)

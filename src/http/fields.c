@@ -123,7 +123,8 @@ static bool is_near_exhaustion(const struct http_fields_input *input)
 {
     for (size_t i = 0; i < input->limit_count; i++) {
         const struct http_policy_item *policy = policy_of(input, input->limits[i].policy);
-        if (policy == NULL || input->limits[i].remaining <= input->threshold * policy->quota)
+        /* divided, not multiplied: 0.29 * 100 is less than 29 */
+        if (policy == NULL || policy->quota == 0 || input->limits[i].remaining / policy->quota <= input->threshold)
             return true;
     }
     return false;

@@ -18,7 +18,7 @@ void http_put_string(struct http_writer *writer, const char *text);
 void http_put_text(struct http_writer *writer, struct drossel_text text);
 void http_put_number(struct http_writer *writer, uint64_t number);
 
-/* The inside of a JSON string, in ASCII: controls and bytes from 0x7f on as \u00XX. */
+/* The inside of a JSON string, in ASCII: other characters as \uXXXX, in pairs beyond U+FFFF; bytes that are no UTF-8 as \u00XX. */
 void http_put_json(struct http_writer *writer, struct drossel_text text);
 
 /* Takes everything from `mark`, an earlier size, back. */

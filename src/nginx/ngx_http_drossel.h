@@ -196,6 +196,9 @@ ngx_int_t ngx_http_drossel_judge(ngx_http_request_t *r,
 ngx_int_t ngx_http_drossel_facts(ngx_http_request_t *r,
     const struct client_rules *rules, char *path,
     struct drossel_request *request);
+/* The Accept field, all its lines; size 0: none. */
+void ngx_http_drossel_accept(ngx_http_request_t *r,
+    struct drossel_text *accept);
 /* What an address is to be set from; it is zero before. */
 void ngx_http_drossel_sockaddr(const struct sockaddr *sa,
     struct drossel_address *address);

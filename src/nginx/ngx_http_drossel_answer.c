@@ -47,10 +47,7 @@ ngx_http_drossel_refuse(ngx_http_request_t *r,
 
     ngx_memzero(&request, sizeof(struct http_answer_request));
 
-    if (r->headers_in.accept) {
-        request.accept.data = (const char *) r->headers_in.accept->value.data;
-        request.accept.size = r->headers_in.accept->value.len;
-    }
+    ngx_http_drossel_accept(r, &request.accept);
 
     /* HEAD gets the length of what GET would get; nginx leaves the body out */
 

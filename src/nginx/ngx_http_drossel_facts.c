@@ -222,6 +222,59 @@ ngx_http_drossel_find_header(const struct drossel_request *request,
 
 
 /*
+ * Several lines of Accept are one list (RFC 9110, section 5.3); nginx 1.22 knows of the
+ * first only.  They are joined where there is memory.
+ */
+
+void
+ngx_http_drossel_accept(ngx_http_request_t *r, struct drossel_text *accept)
+{
+    size_t                  size;
+    u_char                 *p;
+    unsigned                n;
+    struct drossel_text     line;
+    struct drossel_request  request;
+
+    static const struct drossel_text  name = DROSSEL_TEXT("accept");
+
+    ngx_memzero(accept, sizeof(struct drossel_text));
+
+    if (r->headers_in.accept == NULL) {
+        return;
+    }
+
+    accept->data = (const char *) r->headers_in.accept->value.data;
+    accept->size = r->headers_in.accept->value.len;
+
+    ngx_memzero(&request, sizeof(struct drossel_request));
+    request.context = r;
+
+    if (!ngx_http_drossel_find_header(&request, name, 1, &line)) {
+        return;
+    }
+
+    size = 0;
+
+    for (n = 0; ngx_http_drossel_find_header(&request, name, n, &line); n++) {
+        size += line.size + 1;
+    }
+
+    p = ngx_pnalloc(r->pool, size);
+    if (p == NULL) {
+        return;
+    }
+
+    accept->data = (const char *) p;
+    accept->size = size;
+
+    for (n = 0; ngx_http_drossel_find_header(&request, name, n, &line); n++) {
+        p = ngx_cpymem(p, line.data, line.size);
+        *p++ = ',';
+    }
+}
+
+
+/*
  * Of several forwarding headers the one is told that is hardest to forge
  * through a proxy: most proxies append to X-Forwarded-For, but many pass on
  * others as they came.

@@ -215,7 +215,6 @@ ngx_http_drossel_status_choose(ngx_http_request_t *r,
     struct drossel_text  name, accept;
 
     ngx_memzero(&name, sizeof(struct drossel_text));
-    ngx_memzero(&accept, sizeof(struct drossel_text));
 
     if (r->args.len
         && ngx_http_arg(r, (u_char *) "format", sizeof("format") - 1, &value)
@@ -229,10 +228,7 @@ ngx_http_drossel_status_choose(ngx_http_request_t *r,
         name.size = value.len;
     }
 
-    if (r->headers_in.accept) {
-        accept.data = (const char *) r->headers_in.accept->value.data;
-        accept.size = r->headers_in.accept->value.len;
-    }
+    ngx_http_drossel_accept(r, &accept);
 
     return status_choose(name, accept, format) ? NGX_OK : NGX_DECLINED;
 }

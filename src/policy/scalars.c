@@ -163,21 +163,29 @@ bool read_factor_milli(struct reading *reading, const struct node *node, uint32_
     return true;
 }
 
-/* 1 to `most`, with k, M or G behind it. */
-static bool parse_size(const struct node *node, uint64_t most, uint64_t *out)
+/* A number, or one with k, M or G behind it; what no 64 bits hold is UINT64_MAX. */
+static bool parse_scaled(struct drossel_text text, uint64_t *out)
 {
     static const char units[] = "kMG";
-    struct drossel_text text = node->text;
-    uint64_t number = 0, scale = 1;
-    const char *unit = node->kind == NODE_SCALAR && text.size > 1 ? strchr(units, text.data[text.size - 1]) : NULL;
-    if (unit != NULL && *unit != '\0') {
+    uint64_t number, scale = 1;
+    const char *unit = text.size > 1 ? memchr(units, text.data[text.size - 1], sizeof(units) - 1) : NULL;
+    if (unit != NULL) {
         text.size--;
         for (const char *step = units; step <= unit; step++)
             scale *= 1000;
     }
-    if (node->kind != NODE_SCALAR || !parse_number(text, &number) || number == 0 || number > most / scale)
+    if (!parse_number(text, &number))
         return false;
-    *out = number * scale;
+    *out = number > UINT64_MAX / scale ? UINT64_MAX : number * scale;
+    return true;
+}
+
+static bool parse_size(const struct node *node, uint64_t most, uint64_t *out)
+{
+    uint64_t number;
+    if (node->kind != NODE_SCALAR || !parse_scaled(node->text, &number) || number == 0 || number > most)
+        return false;
+    *out = number;
     return true;
 }
 
@@ -304,7 +312,7 @@ static struct drossel_text next_word(struct drossel_text *rest)
 static bool read_count(struct reading *reading, const struct node *node, struct drossel_text word, uint64_t *out)
 {
     uint64_t count;
-    if (!parse_number(word, &count)) {
+    if (!parse_scaled(word, &count)) {
         mistake(reading, node, "rate %s: \"%s\" is no whole number; write N per T, as 50 per 10s", shown(reading, node),
                 quotable(reading->arena, word));
         return false;

@@ -126,7 +126,7 @@ enum drossel_result drossel_address_parse(const char *text, size_t size, struct 
     struct drossel_address parsed = { .family = DROSSEL_NONE };
     if (text == NULL || address == NULL || size == 0 || size >= DROSSEL_ADDRESS_TEXT)
         return DROSSEL_INVALID;
-    if (size == 4 && memcmp(text, "unix", 4) == 0) {
+    if ((size == 4 || size == 5) && memcmp(text, "unix:", size) == 0) {
         parsed.family = DROSSEL_UNIX;
     } else if (memchr(text, ':', size) == NULL) {
         parsed.family = DROSSEL_IPV4;

@@ -215,8 +215,25 @@ static __attribute__((noinline)) void read_pairs_at_semicolons(struct drossel_te
     read_pairs(body, true, search);
 }
 
+/* What JavaScript passes over before the first name: a byte order mark (`text()` of a request), a `?` (URLSearchParams). */
+static __attribute__((noinline)) size_t size_passed_over(struct drossel_text body)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    bool marked = body.size >= sizeof mark - 1 && memcmp(body.data, mark, sizeof mark - 1) == 0;
+    size_t at = marked ? sizeof mark - 1 : 0;
+    return at + (at < body.size && body.data[at] == '?');
+}
+
 void form_fields(struct drossel_text body, const struct body_search *search)
 {
+    if (body.size == 0)
+        return;
+    if (unlikely(*body.data == '?' || *body.data == '\xef')) {
+        size_t passed = size_passed_over(body);
+        search->found->malformed |= passed > 0;
+        body.data += passed;
+        body.size -= passed;
+    }
     if (body.size == 0)
         return;
     read_pairs(body, false, search);

@@ -7,7 +7,8 @@
 #include "request/body.h"
 
 /* Keeps each value of the wanted fields.  Pairs are separated by `&`; if there is a `;`, those are tried too (Rack 2 and
- * old Python split there).  Malformed: an escape that is none in a wanted value or any name. */
+ * old Python split there).  Malformed: an escape that is none in a wanted value or any name, and a `?` or a byte order mark at the
+ * start, behind which the first name is read. */
 void form_fields(struct drossel_text body, const struct body_search *search);
 
 enum form_name { FORM_NAME_OTHER = 0, FORM_NAME_SAME, FORM_NAME_ARRAY /* `wanted[...` */ };

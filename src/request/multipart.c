@@ -43,6 +43,17 @@ static struct drossel_text line_at(struct reader *reader, struct drossel_text te
     return (struct drossel_text){ text.data + at, size };
 }
 
+/* May others find a delimiter here that begins no line?  Some trim lines before they look at them (Python's cgi), for some a CR
+ * alone ends a line (Python's email). */
+static bool may_be_delimiter(struct drossel_text body, size_t at)
+{
+    if (at > 0 && body.data[at - 1] == '\r')
+        return true;
+    while (at > 0 && body.data[at - 1] != '\n' && memchr(" \t\r\v\f", body.data[at - 1], 5) != NULL)
+        at--;
+    return at == 0 || body.data[at - 1] == '\n';
+}
+
 /* The next delimiter that begins a line, from `at` on; body.size if there is none. */
 static size_t find_delimiter(const struct reader *reader, size_t at)
 {
@@ -54,6 +65,7 @@ static size_t find_delimiter(const struct reader *reader, size_t at)
         at = (size_t)(found - body.data);
         if (at == 0 || body.data[at - 1] == '\n')
             return at;
+        reader->search->found->malformed |= may_be_delimiter(body, at);
         at++;
     }
     return body.size;
@@ -111,6 +123,24 @@ static void read_type(struct drossel_text value, struct part *part)
             part->faulty |= !parameter_charset_is_plain(text);
 }
 
+static bool has_bare_return(struct drossel_text line)
+{
+    const char *at = line.data, *end = line.data + line.size;
+    while ((at = memchr(at, '\r', (size_t)(end - at))) != NULL)
+        if (++at == end || *at != '\n')
+            return true;
+    return false;
+}
+
+/* Others take a line with another name, one before white space too, for the begin of the value (Python's email). */
+static bool is_plain_name(struct drossel_text name)
+{
+    for (size_t i = 0; i < name.size; i++)
+        if ((unsigned char)name.data[i] <= ' ' || (unsigned char)name.data[i] >= 0x7f)
+            return false;
+    return name.size > 0;
+}
+
 static void read_header(struct drossel_text line, const struct body_search *search, struct part *part)
 {
     const char *colon = memchr(line.data, ':', line.size);
@@ -121,6 +151,7 @@ static void read_header(struct drossel_text line, const struct body_search *sear
     size_t size = (size_t)(colon - line.data);
     struct drossel_text name = parameter_trim((struct drossel_text){ line.data, size });
     struct drossel_text value = parameter_trim((struct drossel_text){ colon + 1, line.size - size - 1 });
+    part->faulty |= !is_plain_name((struct drossel_text){ line.data, size }) || has_bare_return(line);
     if (parameter_is(name, "content-disposition"))
         read_disposition(value, search, part);
     else if (parameter_is(name, "content-type"))
@@ -152,9 +183,10 @@ static void read_part(struct reader *reader, struct drossel_text text)
 /* Reads what follows a delimiter on its line, from `at` on.  Is it the final one? */
 static bool read_delimiter_end(struct reader *reader, size_t at, size_t *next)
 {
-    struct drossel_text rest = parameter_trim(line_at(reader, reader->body, at, false, next));
+    struct drossel_text line = line_at(reader, reader->body, at, false, next), rest = parameter_trim(line);
     bool final = rest.size >= 2 && memcmp(rest.data, "--", 2) == 0;
-    if (rest.size != (final ? 2u : 0u))
+    bool apart = final && rest.data != line.data; /* `--b --` is the end for some, a line of the value for others */
+    if (rest.size != (final ? 2u : 0u) || apart)
         reader->search->found->malformed = true;
     return final;
 }

@@ -291,8 +291,6 @@ const char *netset_parse(const char *text, size_t size, struct drossel_address *
     struct drossel_address parsed;
     const char *slash = size == 0 ? NULL : memchr(text, '/', size);
     size_t length = slash == NULL ? size : (size_t)(slash - text);
-    if (length == 5 && memcmp(text, "unix:", 5) == 0)
-        length = 4; /* nginx's spelling */
     if (drossel_address_parse(text, length, &parsed) != DROSSEL_OK)
         return "not an address; write 203.0.113.7, 10.0.0.0/8, 2001:db8::/32 or unix";
     if (parsed.family == DROSSEL_UNIX && slash != NULL)

@@ -33,6 +33,7 @@ TOLD = [
       "a limit in dry run would have said: refuse", "big does not apply: the request is not in class static"]),
     ("POST /login", ["--peer", "198.51.100.1", "--header", "CF-Connecting-IP: 203.0.113.7"],
      ["client 198.51.100.1: ", "peer 198.51.100.1, not a trusted proxy", "login no token, so this limit does not apply"]),
+    ("/", ["--peer", "unix:", "--header", "CF-Connecting-IP: 203.0.113.7"], ["client unix: ", "peer unix, not a trusted proxy"]),
     ("/a.css", ["--address", "2001:db8:1:2:3::1"],
      ["request GET /a.css", "client 2001:db8:1:2:3::1: taken as it was given", "key 2001:db8:1:2::/64",
       "page does not apply: the request is in class static", "classes static"]),

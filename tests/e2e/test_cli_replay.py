@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from command import drossel, replay, summary, write_policy
+from command import drossel, replay, summary, verdicts, write_policy
 
 A = "203.0.113.7"
 PAGE = "limits: { page: { by: address, allow: 50 per 10s } }"
@@ -131,6 +131,18 @@ limits: { page: { by: address, allow: 1 per 60s } }
     events = [{"t": n, "peer": "127.0.0.1", "headers": headers} for n, headers in enumerate(lines)]
     events += [{"t": 4, "peer": "192.0.2.1", "headers": lines[0]}, {"t": 5, "address": "203.0.113.2", "headers": lines[0]}]
     assert [d["verdict"] for d in replay(build, tmp_path, policy, events)] == ["allow", "refuse", "allow", "allow", "allow", "refuse"]
+
+
+@pytest.mark.parametrize("written", ["unix", '"unix:"'])
+def test_a_peer_on_a_local_socket_is_written_as_nginx_does(build, tmp_path, written):
+    policy = f"""
+client: {{ trusted: [{written}], address_from: X-Forwarded-For }}
+limits: {{ page: {{ by: address, allow: 1 per 60s }} }}
+"""
+    headers = {"X-Forwarded-For": "203.0.113.1"}
+    events = [{"t": 0, "peer": "unix:", "headers": headers}, {"t": 1, "peer": "unix", "headers": headers},
+              {"t": 2, "peer": "unix:"}, {"t": 3, "peer": "unix"}]
+    assert verdicts(replay(build, tmp_path, policy, events)) == ["allow", "refuse", "allow", "refuse"]
 
 
 def test_host_path_token_and_cost_are_facts(build, tmp_path):

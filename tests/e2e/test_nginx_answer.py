@@ -52,6 +52,24 @@ def test_the_body_follows_the_accept_field(nginx, accept, kind):
         assert "<html" in refused.body and "http://" not in refused.body.replace("http://www.w3.org", "")
 
 
+@pytest.mark.parametrize("lines, kind", [
+    (["image/png", "text/html"], "text/html"),
+    (["text/plain;q=0.5", "text/html;q=0.4", "application/json;q=0.9"], "application/problem+json"),
+    (["text/html;q=0", "", "*/*;q=0.1, text/plain"], "text/plain"),
+    (["", "text/html"], "text/html"),
+    (["text/html", "text/html;q=0.2"], "text/html"),
+])
+def test_several_lines_of_accept_are_one_list(nginx, lines, kind):
+    server = nginx(TWO)
+    server.statuses(2)
+    headers = http.client.HTTPMessage()
+    for line in lines:
+        headers["Accept"] = line
+    refused = server.fetch(headers=headers)
+    assert refused.status == 429
+    assert kind in refused.headers["Content-Type"]
+
+
 def test_head_is_refused_without_a_body_and_the_connection_lives_on(nginx):
     server = nginx(TWO)
     server.statuses(2)

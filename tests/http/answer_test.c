@@ -317,13 +317,12 @@ static void the_policys_json_is_filled_in(void **state)
     (void)state;
     static const char *const table[][2] = {
         { "{\"error\":\"rate_limit_exceeded\"}", "{\"error\":\"rate_limit_exceeded\"}" },
-        { "{\"retry\":${retry_after},\"limit\":\"${limit}\"}",
-          "{\"retry\":13,\"limit\":\"a\\\"b\\\\c\\u000a\\u00c3\"}" },
+        { "{\"retry\":${retry_after},\"limit\":\"${limit}\"}", "{\"retry\":13,\"limit\":\"a\\\"b\\\\c\\n\\u00c3\"}" },
         { "${retry_after}${retry_after}", "1313" },
         { "$", "$" },
         { "${", "${" },
         { "${retry_after", "${retry_after" },
-        { "$${limit}", "$a\\\"b\\\\c\\u000a\\u00c3" },
+        { "$${limit}", "$a\\\"b\\\\c\\n\\u00c3" },
         { "${other}", "${other}" },
     };
     struct http_answer_rules rules = plain_rules();

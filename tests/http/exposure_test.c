@@ -1,4 +1,4 @@
-/* When RateLimit fields are sent, and what bounds and options do to them. */
+/* When RateLimit fields are sent, what bounds and options do to them, and the text of a problem body. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -180,6 +180,56 @@ static void parameters_of_ones_own_come_last(void **state)
     assert_non_null(http_policy_item_check(&item));
 }
 
+static void a_threshold_is_reached_where_its_decimal_says(void **state)
+{
+    (void)state;
+    static const struct {
+        double quota, remaining, threshold;
+        size_t count;
+    } table[] = {
+        { 100, 29, 0.29, 2 }, { 100, 30, 0.29, 0 }, { 100, 57, 0.57, 2 }, { 50, 29, 0.58, 2 }, { 1000, 15, 0.015, 2 },
+        { 10, 0, 0, 2 },      { 10, 1, 0, 0 },      { 10, 10, 1, 2 },     { 0, 0, 0.05, 2 },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct http_fields_input input = input_of(table[i].remaining);
+        struct http_policy_item policy = input.policies[0];
+        policy.quota = table[i].quota;
+        input.policies = &policy;
+        input.expose = HTTP_EXPOSE_NEAR_EXHAUSTION;
+        input.threshold = table[i].threshold;
+        if (written(&input) != table[i].count)
+            fail_msg("%g of %g at %g", table[i].remaining, table[i].quota, table[i].threshold);
+    }
+}
+
+/* As other writers of compact ASCII JSON have it: short escapes, UTF-16 for the rest. */
+static void the_problem_body_is_ascii_whatever_its_detail(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *escaped;
+    } table[] = {
+        { "a/b <c> & 'd'", "a/b <c> & 'd'" },
+        { "\"\\", "\\\"\\\\" },
+        { "\b\t\n\f\r\v\x1f\x7f", "\\b\\t\\n\\f\\r\\u000b\\u001f\\u007f" },
+        { "caf\xc3\xa9 \xe6\x97\xa5", "caf\\u00e9 \\u65e5" },
+        { "\xef\xbf\xbf\xf0\x90\x80\x80\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf",
+          "\\uffff\\ud800\\udc00\\ud83d\\ude00\\udbff\\udfff" },
+        { "\xc3(\xed\xa0\x80\xff\xe6\x97", "\\u00c3(\\u00ed\\u00a0\\u0080\\u00ff\\u00e6\\u0097" },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct http_problem problem = { .kind = HTTP_PROBLEM_BLANK,
+                                        .detail = { table[i].text, strlen(table[i].text) } };
+        struct http_writer writer = { .data = buffer, .cap = sizeof buffer };
+        char expected[256];
+        int size = snprintf(expected, sizeof expected,
+                            "{\"type\":\"about:blank\",\"title\":\"Forbidden\",\"detail\":\"%s\"}", table[i].escaped);
+        http_problem_format(&problem, &writer);
+        assert_int_equal(writer.size, size);
+        assert_memory_equal(buffer, expected, (size_t)size);
+    }
+}
+
 static void a_field_that_does_not_fit_is_left_out_whole(void **state)
 {
     (void)state;
@@ -203,6 +253,8 @@ int main(void)
         cmocka_unit_test(at_most_eight_are_reported),
         cmocka_unit_test(what_no_field_can_hold_is_refused),
         cmocka_unit_test(parameters_of_ones_own_come_last),
+        cmocka_unit_test(a_threshold_is_reached_where_its_decimal_says),
+        cmocka_unit_test(the_problem_body_is_ascii_whatever_its_detail),
         cmocka_unit_test(a_field_that_does_not_fit_is_left_out_whole),
     };
     return cmocka_run_group_tests_name("exposure", tests, NULL, NULL);

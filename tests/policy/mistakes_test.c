@@ -231,7 +231,8 @@ static const struct mistake_case limit_cases[] = {
     { "rates",
       HEAD
       "limits: { a: { by: address, allow: [x per 1s, 5 request per 1s, 5 per 1 s, 5 per s, 5/10s, -1 per 1s, 1 per 0s, "
-      "1 per 1.5s, 1 per 400d, 100000001 per 1s, 1 per 10sec] } }\n",
+      "1 per 1.5s, 1 per 400d, 100000001 per 1s, 1 per 10sec, 101M per 1s, 18446744073709551615G per 1s, k per 1s, "
+      "1.5k per 1s, 1K per 1s, 1kk per 1s] } }\n",
       "p.yaml:2:37: rate \"x per 1s\": \"x\" is no whole number; write N per T, as 50 per 10s\n"
       "p.yaml:2:47: rate \"5 request per 1s\": unknown word \"request\"; did you mean \"requests\"?\n"
       "p.yaml:2:65: rate \"5 per 1 s\": no rate; write N [requests|failures|cost] per T, as 50 per 10s\n"
@@ -244,7 +245,13 @@ static const struct mistake_case limit_cases[] = {
       "1500ms\n"
       "p.yaml:2:125: rate \"1 per 400d\": time \"400d\": too long; write at most 366d\n"
       "p.yaml:2:137: rate \"100000001 per 1s\": too large a number; write at most 100000000\n"
-      "p.yaml:2:155: rate \"1 per 10sec\": time \"10sec\": unknown unit; write ms, s, m, h or d, as 10s\n" },
+      "p.yaml:2:155: rate \"1 per 10sec\": time \"10sec\": unknown unit; write ms, s, m, h or d, as 10s\n"
+      "p.yaml:2:168: rate \"101M per 1s\": too large a number; write at most 100000000\n"
+      "p.yaml:2:181: rate \"18446744073709551615G per 1s\": too large a number; write at most 100000000\n"
+      "p.yaml:2:211: rate \"k per 1s\": \"k\" is no whole number; write N per T, as 50 per 10s\n"
+      "p.yaml:2:221: rate \"1.5k per 1s\": \"1.5k\" is no whole number; write N per T, as 50 per 10s\n"
+      "p.yaml:2:234: rate \"1K per 1s\": \"1K\" is no whole number; write N per T, as 50 per 10s\n"
+      "p.yaml:2:245: rate \"1kk per 1s\": \"1kk\" is no whole number; write N per T, as 50 per 10s\n" },
     { "a rate twice", HEAD "limits: { a: { by: address, allow: [5 per 60s, 5 per 1m] } }\n",
       "p.yaml:2:48: the rate \"5 per 1m\" stands here twice; leave one out\n" },
     { "too deep a bucket", HEAD "limits: { a: { by: address, allow: 1 per 366d, algorithm: bucket, burst: 1000 } }\n",

@@ -232,6 +232,28 @@ static void doors_are_bits(void **state)
     policy_close(policy);
 }
 
+static void a_rate_is_a_number_or_a_thousand_of_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t count;
+    } cases[] = { { "0 per 1s", 0 },
+                  { "007 per 1s", 7 },
+                  { "0k per 1s", 0 },
+                  { "1k per 1s", 1000 },
+                  { "10M per 1s", 10000000 },
+                  { "100M per 1s", 100000000 },
+                  { "60k requests per 1h", 60000 } };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[100];
+        snprintf(text, sizeof(text), ONE("allow: %s"), cases[i].text);
+        struct policy *policy = open_good(text);
+        assert_true(policy->rates[0].engine.spec.count == cases[i].count);
+        policy_close(policy);
+    }
+}
+
 static void sizes_are_rounded_up_to_a_power_of_two(void **state)
 {
     (void)state;
@@ -264,6 +286,7 @@ int main(void)
         cmocka_unit_test(several_rates_have_names_and_seeds_of_their_own),
         cmocka_unit_test(equal_keys_are_kept_once_in_whatever_order),
         cmocka_unit_test(doors_are_bits),
+        cmocka_unit_test(a_rate_is_a_number_or_a_thousand_of_them),
         cmocka_unit_test(sizes_are_rounded_up_to_a_power_of_two),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

@@ -31,6 +31,7 @@ static void valid_forms_come_out_canonical(void **state)
         { "64:ff9b::192.0.2.1", "64:ff9b::c000:201" },
         { "::192.0.2.1", "::c000:201" },
         { "unix", "unix" },
+        { "unix:", "unix" },
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct drossel_address address;
@@ -81,7 +82,9 @@ static void malformed_text_is_refused_and_leaves_the_output(void **state)
         "::1.2.3.4:5",
         "1:2:3:4:5:6:7:1.2.3.4",
         "::01.2.3.4",
-        "unix:",
+        "unix:/run/a.sock",
+        "unix::",
+        "uni",
         "Unix",
         "localhost",
         "::ffff:192.0.2.256",

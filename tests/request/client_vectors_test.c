@@ -17,12 +17,10 @@ static bool is_header_vector(const json_t *vector)
     return strcmp(vector_text(vector, "source"), "proxy_protocol") != 0;
 }
 
-/* The vectors write a unix peer as nginx does. */
 static struct drossel_address address_of(const char *text)
 {
     struct drossel_address address;
-    size_t size = strcmp(text, "unix:") == 0 ? 4 : strlen(text);
-    assert_int_equal(drossel_address_parse(text, size, &address), DROSSEL_OK);
+    assert_int_equal(drossel_address_parse(text, strlen(text), &address), DROSSEL_OK);
     return address;
 }
 

@@ -64,6 +64,23 @@ static void what_is_read_in_different_ways_is_malformed(void **state)
     static const struct body_case table[] = {
         { FORM, DROSSEL_TEXT("email[]=bob"), "!" },
         { FORM, DROSSEL_TEXT("email%5B%24gt%5D="), "!" },
+        { FORM, DROSSEL_TEXT("?email=bob"), "bob!" },
+        { FORM, DROSSEL_TEXT("?a=1&email=bob"), "bob!" },
+        { FORM, DROSSEL_TEXT("?%65mail=bob;x=1"), "bob;x=1|bob!" },
+        { FORM,
+          DROSSEL_TEXT("\xef\xbb\xbf"
+                       "email=bob"),
+          "bob!" },
+        { FORM, DROSSEL_TEXT("\xef\xbb\xbf?email=bob"), "bob!" },
+        { NULL, DROSSEL_TEXT("?email=bob"), "bob!" },
+        { "text/plain", DROSSEL_TEXT("?email=bob"), "bob" },
+        { FORM, DROSSEL_TEXT("?"), "!" },
+        { FORM,
+          DROSSEL_TEXT("\xef\xbb"
+                       "email=bob&email=eve"),
+          "eve" },
+        { FORM, DROSSEL_TEXT("??email=bob"), "!" },
+        { FORM, DROSSEL_TEXT("a=?&?email=bob"), "" },
         { FORM, DROSSEL_TEXT("email=bob%"), "bob%!" },
         { FORM, DROSSEL_TEXT("email=bob%4"), "bob%4!" },
         { FORM, DROSSEL_TEXT("email=%zzbob"), "%zzbob!" },
@@ -178,6 +195,10 @@ static void expect_pair(const char *at, const char *end, struct body_found *foun
 static void expect(struct drossel_text body, struct body_found *found)
 {
     const char *at = body.data, *end = at + body.size;
+    if (body.size > 0 && *at == '?') {
+        found->malformed = true;
+        at++;
+    }
     bool semicolons = memchr(body.data, ';', body.size) != NULL;
     for (int pass = 0; pass <= semicolons; pass++)
         for (const char *begin = at, *stop; begin <= end; begin = stop + 1) {
@@ -216,6 +237,7 @@ static void a_reader_of_single_bytes_finds_the_same(void **state)
                                           "[",
                                           ".",
                                           "emai",
+                                          "?",
                                           "%zz",
                                           "&password=correct+horse&" };
     static char buffers[2][BODY_BUFFER_BYTES], ours[2 * BODY_BUFFER_BYTES], theirs[2 * BODY_BUFFER_BYTES];

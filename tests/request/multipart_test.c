@@ -44,7 +44,7 @@ static void no_spelling_hides_a_part(void **state)
 {
     (void)state;
     static const struct body_case table[] = {
-        { TYPE, DROSSEL_TEXT("--b\r\ncontent-DISPOSITION : FORM-DATA ; NAME = \"email\"\r\n\r\nbob\r\n" END), "bob" },
+        { TYPE, DROSSEL_TEXT("--b\r\ncontent-DISPOSITION:  FORM-DATA ; NAME = \"email\"\r\n\r\nbob\r\n" END), "bob" },
         { TYPE, DROSSEL_TEXT(PART("\"EMail\"", "bob") END), "bob" },
         { TYPE, DROSSEL_TEXT(PART("\"e\\mail\"", "bob") END), "bob" },
         { TYPE, DROSSEL_TEXT(PART("\"%65mail\"", "bob") END), "bob" },
@@ -85,6 +85,14 @@ static void faults_hide_nothing_and_are_told(void **state)
 {
     (void)state;
     static const struct body_case table[] = {
+        { TYPE, DROSSEL_TEXT(" " PART("\"email\"", "bob") END), "!" },
+        { TYPE, DROSSEL_TEXT("\r" PART("\"email\"", "bob") END), "!" },
+        { TYPE, DROSSEL_TEXT("x\r\n\t\v\f" PART("\"email\"", "bob") END), "!" },
+        { TYPE, DROSSEL_TEXT(PART("\"email\"", "bob") "--b --\r\n"), "bob!" },
+        { TYPE, DROSSEL_TEXT(PART("\"email\"", "bob") "--b\t--"), "bob!" },
+        { TYPE, DROSSEL_TEXT(PART("\"email\"", "bob") "--b\r--\r\n"), "bob!" },
+        { TYPE, DROSSEL_TEXT(PART("\"email\"", "bob") "--b--  \r\n"), "bob" },
+        { TYPE, DROSSEL_TEXT("x " PART("\"email\"", "bob") END), "" },
         { TYPE, DROSSEL_TEXT(PART("\"email\"", "bob")), "bob!" },
         { TYPE, DROSSEL_TEXT(NAMED("name=email") "bob"), "bob!" },
         { TYPE, DROSSEL_TEXT("--b\r\nContent-Disposition: form-data; name=email"), "!" },
@@ -104,6 +112,17 @@ static void faults_hide_nothing_and_are_told(void **state)
         { TYPE, DROSSEL_TEXT(NAMED("filename=x") "bob\r\n" END), "!" },
         { TYPE, DROSSEL_TEXT(PART("\"email[]\"", "bob") END), "!" },
         { TYPE, DROSSEL_TEXT(HEADED("no header\r\n")), "bob!" },
+        { TYPE, DROSSEL_TEXT("--b\r\nContent-Disposition : form-data; name=email\r\n\r\nbob\r\n" END), "bob!" },
+        { TYPE, DROSSEL_TEXT(HEADED("X Y: z\r\n")), "bob!" },
+        { TYPE, DROSSEL_TEXT(HEADED("X\tY: z\r\n")), "bob!" },
+        { TYPE, DROSSEL_TEXT(HEADED("\xc3\xa9: z\r\n")), "bob!" },
+        { TYPE, DROSSEL_TEXT(HEADED(": z\r\n")), "bob!" },
+        { TYPE, DROSSEL_TEXT(HEADED("X: y\r\r\n")), "bob!" },
+        { TYPE, DROSSEL_TEXT(HEADED("X: y\rz\r\n")), "bob!" },
+        { TYPE, DROSSEL_TEXT(HEADED("\rX: y\r\n")), "bob!" },
+        { TYPE, DROSSEL_TEXT(HEADED("X: y\r\n z\r\n")), "bob" },
+        { TYPE, DROSSEL_TEXT(NAMED("name=email") "bob\r--b\r\nx: y\r\n\r\n\r\n" END), "bob\r--b\r\nx: y\r\n\r\n!" },
+        { TYPE, DROSSEL_TEXT(PART("email", "bo\rb") END), "bo\rb" },
         { TYPE, DROSSEL_TEXT(HEADED(" folded: x\r\n")), "bob!" },
         { TYPE, DROSSEL_TEXT(HEADED("Content-Transfer-Encoding: base64\r\n")), "bob!" },
         { TYPE, DROSSEL_TEXT(HEADED("Content-Type: text/plain; charset=utf-16\r\n")), "bob!" },
