@@ -13,6 +13,7 @@
 
 #include "cli/cli.h"
 #include "cli/replay_record.h"
+#include "logs/temp.h"
 
 #define LOOK_EACH 4096 /* events between two looks for a SIGINT */
 #define LOOK_MS 200    /* the same, while standard input has nothing */
@@ -50,42 +51,60 @@ static bool is_ready(void)
     return false;
 }
 
+/* All that standard input has, or had until an interrupt.  False: errno says why. */
+static bool copy_stdin(int out, bool *is_read)
+{
+    static char block[1 << 16];
+    while (is_ready()) {
+        ssize_t size = read(STDIN_FILENO, block, sizeof block);
+        *is_read = size >= 0 || errno == EINTR;
+        if (size == 0 || !*is_read)
+            return *is_read;
+        if (size > 0 && !temp_write(out, block, (size_t)size))
+            return false;
+    }
+    return true;
+}
+
 /* Standard input can be recognised, and read again with a larger table, only as a file. */
 static bool spool_stdin(void)
 {
     struct stat about;
-    char block[1 << 16];
-    ssize_t size;
-    if (fstat(STDIN_FILENO, &about) == 0 && S_ISREG(about.st_mode))
-        return true;
-    FILE *spool = tmpfile();
-    if (spool == NULL) {
-        cli_complain("stdin: no file to keep it in: %s; set TMPDIR to a folder with room", strerror(errno));
+    char error[512];
+    bool is_read = true;
+    if (fstat(STDIN_FILENO, &about) != 0) {
+        cli_complain("standard input: cannot be read: %s", strerror(errno));
         return false;
     }
-    bool good = true;
-    while (good && is_ready() && (size = read(STDIN_FILENO, block, sizeof block)) > 0)
-        good = fwrite(block, 1, (size_t)size, spool) == (size_t)size;
-    good =
-        good && fflush(spool) == 0 && dup2(fileno(spool), STDIN_FILENO) >= 0 && lseek(STDIN_FILENO, 0, SEEK_SET) == 0;
-    if (!good)
-        cli_complain("stdin: it could not be kept: %s; set TMPDIR to a folder with room", strerror(errno));
-    fclose(spool);
+    if (S_ISREG(about.st_mode))
+        return true;
+    int spool = temp_open();
+    bool good = spool >= 0 && copy_stdin(spool, &is_read) && dup2(spool, STDIN_FILENO) >= 0 &&
+                lseek(STDIN_FILENO, 0, SEEK_SET) == 0;
+    temp_explain("standard input", error, sizeof error);
+    if (!is_read)
+        cli_complain("standard input: cannot be read: %s", strerror(errno));
+    else if (!good)
+        cli_complain("%s", error);
+    if (spool >= 0)
+        close(spool);
     return good;
 }
 
-/* Without opening it: who writes into a pipe would lose his reader. */
+/* Without opening it: who writes into a pipe would lose his reader.  The words are those of logs/source.c. */
 static bool is_readable(const char *path)
 {
     struct stat about;
     if (strcmp(path, "-") == 0)
         return spool_stdin();
     if (stat(path, &about) != 0 || access(path, R_OK) != 0) {
-        cli_complain("%s: %s; give a log, a file of events, or - for standard input", path, strerror(errno));
+        cli_complain("%s: cannot be read: %s", path,
+                     errno == EACCES ? "permission denied; read it as root, or as a member of its group (often adm)"
+                                     : strerror(errno));
         return false;
     }
     if (S_ISDIR(about.st_mode))
-        cli_complain("%s: a folder; give the files in it: %s/*", path, path);
+        cli_complain("%s: is a folder; name the files in it: %s/*", path, path);
     return !S_ISDIR(about.st_mode);
 }
 

@@ -171,6 +171,24 @@ def test_a_log_through_a_pipe_is_recognised_and_may_be_read_again(build, tmp_pat
     assert (told["requests"], told["clients"], page["refused"], page["clients_refused"]) == (140000, 70000, 70000, 70000)
 
 
+def test_what_comes_through_a_pipe_is_kept_where_tmpdir_says(build, tmp_path):
+    policy = write_policy(tmp_path, PAGE)
+    for command in (["replay", "--policy", policy], ["suggest"]):
+        done = drossel(build, *command, "-", text=line(0) + "\n", env=os.environ | {"TMPDIR": str(tmp_path / "none")}, code=1)
+        assert f"standard input: no room for it in {tmp_path}/none" in done.stderr and "set TMPDIR" in done.stderr
+        drossel(build, *command, "-", text=line(0) + "\n", env=os.environ | {"TMPDIR": str(tmp_path)})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["policy.yaml"]
+
+
+def test_standard_input_that_cannot_be_read_is_no_empty_log(build, tmp_path):
+    policy = write_policy(tmp_path, PAGE)
+    for command in (["replay", "--policy", policy], ["suggest"]):
+        folder = os.open(tmp_path, os.O_RDONLY)
+        done = subprocess.run([build / "drossel", *command, "-"], stdin=folder, capture_output=True, text=True, timeout=20)
+        os.close(folder)
+        assert done.returncode == 1 and "standard input: cannot be read: Is a directory" in done.stderr
+
+
 def test_a_log_through_a_named_pipe_is_read_once_and_whole(build, tmp_path):
     fifo, policy = tmp_path / "access.fifo", write_policy(tmp_path, "limits: { page: { by: address, allow: 1 per 1h } }")
     os.mkfifo(fifo)
