@@ -201,6 +201,14 @@ static void print_idle(const struct tally *tally, const struct tally_limit *limi
     else if (policy->failures)
         say(paper, "refused", "nobody: %s of them failed, and no key more than %s times in %s",
             paper_number(limit->failures, peak), paper_number(spec->count, count), period);
+    else if (policy->distinct != POLICY_NOT_DISTINCT) /* the peak is one of requests */
+        say(paper, "refused", "nobody: no key had more than %s different %s in %s", paper_number(spec->count, count),
+            policy->distinct == POLICY_DISTINCT_ACCOUNTS ? "accounts" : "addresses", period);
+    else if (limit->peak > spec->count)
+        say(paper, "refused",
+            "nobody: the busiest key came to %s in %s, %s are allowed; others refused the rest, or a burst has room "
+            "for it",
+            paper_number(limit->peak, peak), period, paper_number(spec->count, count));
     else
         say(paper, "refused", "nobody: the busiest key came to %s in %s, %s are allowed",
             paper_number(limit->peak, peak), period, paper_number(spec->count, count));

@@ -3,6 +3,7 @@ import gzip
 import json
 import os
 import random
+import re
 import subprocess
 import threading
 
@@ -114,6 +115,20 @@ def test_the_report_for_people_is_aligned_and_fits_80_columns(build, tmp_path):
     assert "900 requests of 9 clients" in text and "DRY RUN" in text and "would have been" in text
     assert "at the longest: 2001:db8:" in text and "access.log:" in text and "busiest keys" in text
     assert "15 min" in text and "2026-01-05 08:00:" in text
+
+
+@pytest.mark.parametrize("limit, told", [
+    ("by: address, allow: 3 accounts per 1h", "nobody: no key had more than 3 different accounts in 1h"),
+    ("by: account, allow: 3 addresses per 1h", "nobody: no key had more than 3 different addresses in 1h"),
+    ("by: address, allow: 3 per 1m, algorithm: bucket, burst: 50", "nobody: the busiest key came to 9 in 1m, 3 are allowed; others "
+     "refused the rest, or a burst has room for it"),
+    ("by: address, allow: 9 per 1m", "nobody: the busiest key came to 9 in 1m, 9 are allowed"),
+])
+def test_why_nobody_was_refused_is_told_in_what_the_limit_counts(build, tmp_path, limit, told):
+    policy = write_policy(tmp_path, f"client: {{ account_from: [basic] }}\nlimits: {{ x: {{ {limit} }} }}")
+    log = write_log(tmp_path, [line(0, user="ann") for _ in range(9)])
+    text = drossel(build, "replay", "--policy", policy, log).stdout
+    assert told in re.sub(r"\s+", " ", text), text
 
 
 def test_the_examples_are_of_ten_different_keys_where_there_are(build, tmp_path):
