@@ -34,7 +34,7 @@ struct replay_input {
     bool is_taken;          /* and it was given out */
     struct event shifted;
     uint64_t looked;
-    bool is_broken, is_bad;
+    bool is_broken, is_reopened;
     char bad[LOGS_BAD_KEPT][BAD_BYTES];
     const char *bad_text[LOGS_BAD_KEPT];
 };
@@ -139,6 +139,15 @@ static bool is_events(const struct replay_input *input, const char *path)
     return logs_is_events(name) || begins_like_events(name);
 }
 
+/* When the logs are opened again for a larger table it was told before. */
+static void tell_skipped(void *context, const char *message)
+{
+    struct replay_input *input = context;
+    input->is_broken = true;
+    if (!input->is_reopened)
+        cli_complain("%s", message);
+}
+
 static bool open_logs(struct replay_input *input)
 {
     char error[1024] = "";
@@ -146,7 +155,9 @@ static bool open_logs(struct replay_input *input)
                                     .map = input->options.map,
                                     .order = input->options.order,
                                     .progress = progress_at,
-                                    .context = input->options.progress };
+                                    .context = input->options.progress,
+                                    .skipped = tell_skipped,
+                                    .skipped_context = input };
     for (size_t i = 0; i < input->log_count; i++)
         if (strcmp(input->log_path[i], "-") == 0 && lseek(STDIN_FILENO, 0, SEEK_SET) != 0)
             return false;
@@ -224,6 +235,7 @@ bool replay_input_rewind(struct replay_input *input)
         return true;
     logs_close(input->logs);
     input->logs = NULL;
+    input->is_reopened = true;
     return open_logs(input);
 }
 

@@ -159,6 +159,21 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(build, tmp_pat
         assert str(bad) in done.stderr and json.loads(done.stdout)["requests"] == 1
 
 
+@pytest.mark.parametrize("head", [b"\x28\xb5\x2f\xfd....", "x y".encode("utf-16")])
+@pytest.mark.parametrize("command", ["replay", "suggest"])
+def test_a_file_of_a_kind_that_is_not_read_is_named_once_and_the_others_go_on(build, tmp_path, command, head):
+    bad, path = tmp_path / "access.log.1", write_log(tmp_path, [common(n // 1000, f"10.0.{n % 30000 >> 8}.{n & 255}") for n in range(60000)])
+    bad.write_bytes(head)
+    policy = ["--policy", write_policy(tmp_path, PAGE)] if command == "replay" else []
+    done = drossel(build, command, *policy, "--json", path, bad, code=1)
+    assert json.loads(done.stdout)["requests"] == 60000
+    assert done.stderr.count(str(bad)) == 2 and done.stderr.count("\n") == 1, done.stderr  # its name, and in the command
+    done = drossel(build, command, *policy, bad, code=1)
+    assert done.stdout == "" and done.stderr.count("\n") == 1
+    done = drossel(build, command, *policy, bad, bad, code=1)
+    assert done.stdout == "" and "no log is left" in done.stderr
+
+
 def test_a_truncated_archive_is_named_and_what_is_there_counts(build, tmp_path):
     lines = "".join(line(n, f"192.0.2.{n % 250}") + "\n" for n in range(5000)).encode()
     whole, cut = gzip.compress(lines), tmp_path / "cut.log.gz"
