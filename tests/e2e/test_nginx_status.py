@@ -311,6 +311,13 @@ def test_the_alarm_of_many_refused_asks_for_their_share_of_all_requests(nginx):
     assert len(sums) == 2 and sums[0] / sums[1] == 16 / 20
 
 
+def test_a_table_that_was_cut_off_is_told_at_the_first_look_though_no_request_came(nginx):
+    server = nginx(POLICY, server=SERVER)
+    server.fetch()
+    os.truncate(server.folder / "table", 4096)
+    assert status_of(server)["table"]["lost"] is True
+
+
 def test_the_manual_names_every_metric(nginx):
     manual = (pathlib.Path(__file__).parents[2] / "docs/operations.md").read_text()
     for name, _ in metrics_of(nginx(POLICY, server=SERVER)):
