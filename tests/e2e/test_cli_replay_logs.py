@@ -219,6 +219,33 @@ def test_standard_input_that_cannot_be_read_is_no_empty_log(build, tmp_path):
         assert done.returncode == 1 and "standard input: cannot be read: Is a directory" in done.stderr
 
 
+@pytest.mark.parametrize("command, option", [("replay", "--decisions"), ("replay", "--refused"), ("suggest", "--policy"), ("suggest", "--html")])
+def test_a_file_that_is_read_is_not_written_over(build, tmp_path, command, option):
+    log, policy = write_log(tmp_path, [line(0), line(1)]), write_policy(tmp_path, PAGE)
+    link = tmp_path / "link"
+    link.symlink_to(log)
+    before = log.read_text(), policy.read_text()
+    arguments = [command] + (["--policy", policy] if command == "replay" else [])
+    for written in (log, link, policy):
+        if written != policy or option != "--html":  # which suggest does not read
+            done = drossel(build, *arguments, option, written, log, code=2)
+            assert str(written) in done.stderr and done.stdout == ""
+    assert (log.read_text(), policy.read_text()) == before
+    done = drossel(build, "replay", "--policy", policy, "--decisions", tmp_path / "x", "--refused", tmp_path / "x", log, code=2)
+    assert "name two files" in done.stderr and not (tmp_path / "x").exists()
+
+
+def test_a_proposal_replaces_a_proposal_but_no_policy_of_somebody(build, tmp_path):
+    log, proposal, own = write_log(tmp_path, [line(0)]), tmp_path / "proposal.yaml", write_policy(tmp_path, PAGE)
+    proposal.touch()
+    for _ in range(2):
+        drossel(build, "suggest", "--policy", proposal, log)
+        assert proposal.read_text().startswith("# Proposed by `drossel suggest`")
+    before = own.read_text()
+    assert "was not proposed by this command" in drossel(build, "suggest", "--policy", own, log, code=2).stderr
+    assert own.read_text() == before
+
+
 def test_a_log_through_a_named_pipe_is_read_once_and_whole(build, tmp_path):
     fifo, policy = tmp_path / "access.fifo", write_policy(tmp_path, "limits: { page: { by: address, allow: 1 per 1h } }")
     os.mkfifo(fifo)
