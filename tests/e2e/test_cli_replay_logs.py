@@ -1,6 +1,7 @@
 """`drossel replay` over access logs: a record is a request, and the report says whom a policy hits."""
 import gzip
 import json
+import lzma
 import os
 import random
 import re
@@ -190,6 +191,27 @@ def test_logs_and_events_of_one_replay_are_taken_in_the_order_of_their_time(buil
     done = drossel(build, "replay", "--policy", write_policy(tmp_path, PAGE), "--decisions", "-", log, events)
     told = [json.loads(text) for text in done.stdout.splitlines()]
     assert [(d["verdict"], d["status"]) for d in told] == [("allow", 200), ("allow", 204), ("refuse", 429), ("refuse", 429), ("allow", 200)]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_packed_events_are_events_from_a_file_and_from_a_pipe(build, tmp_path, pack):
+    policy = write_policy(tmp_path, "limits: { x: { by: address, allow: 1 failures per 1m } }")
+    events = [{"t": 5, "address": A, "status": 200, "settle_at": 5.3}, {"t": 5, "address": A, "status": 200}]
+    plain, packed = tmp_path / "plain", tmp_path / "packed"
+    plain.write_text("\ufeff" + "".join(json.dumps(event) + "\n" for event in events))
+    packed.write_bytes(pack(plain.read_bytes()))
+    told = [json.loads(text) for text in drossel(build, "replay", "--policy", policy, "--decisions", "-", plain).stdout.splitlines()]
+    assert [decision.get("held") for decision in told] == [None, 0.3]
+    for options in ([], ["--format", "events"]):
+        for source in ([packed], ["-"]):
+            with packed.open("rb") as text, subprocess.Popen(["cat"], stdin=text, stdout=subprocess.PIPE) as pipe:
+                done = subprocess.run([build / "drossel", "replay", "--policy", policy, "--decisions", "-", *options, *source],
+                                      stdin=pipe.stdout, capture_output=True, text=True, timeout=20)
+            assert [json.loads(text) for text in done.stdout.splitlines()] == told and done.returncode == 0, done.stderr
+    cut = tmp_path / "cut"
+    cut.write_bytes(packed.read_bytes()[:-6])
+    done = drossel(build, "replay", "--format", "events", "--policy", policy, "--decisions", "-", cut, code=1)
+    assert str(cut) in done.stderr and "too early" in done.stderr
 
 
 def test_a_log_through_a_pipe_is_recognised_and_may_be_read_again(build, tmp_path):
