@@ -70,7 +70,9 @@ static void print_span(const struct tally *tally, const struct paper *paper)
     paper_time(tally_time(&tally->first, json), first, sizeof first);
     paper_time(tally_time(&tally->last, json), last, sizeof last);
     uint64_t ns = tally->last.told_ns - tally->first.told_ns;
-    fprintf(paper->out, "from %s to %s: %s\n", first, last, cli_wait_format(ns, span, sizeof span));
+    bool is_utc = strchr(json, 'Z') != NULL; /* an event may have a zone of its own, or seconds as a number */
+    fprintf(paper->out, "from %s to %s%s: %s\n", first, last, is_utc ? " UTC" : "",
+            cli_wait_format(ns, span, sizeof span));
 }
 
 static void print_bad(const struct tally_input *input, const struct paper *paper)

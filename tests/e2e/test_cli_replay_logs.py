@@ -118,6 +118,14 @@ def test_the_report_for_people_is_aligned_and_fits_80_columns(build, tmp_path):
     assert "15 min" in text and "2026-01-05 08:00:" in text
 
 
+def test_times_of_logs_are_told_as_utc_and_numbers_of_events_as_numbers(build, tmp_path):
+    policy = write_policy(tmp_path, PAGE)
+    log = write_log(tmp_path, [line(0).replace("+0000", "+0200"), line(9).replace("+0000", "+0200")])
+    assert "from 2026-01-05 06:00:00 to 2026-01-05 06:00:09 UTC: 9 s" in drossel(build, "replay", "--policy", policy, log).stdout
+    events = "".join(json.dumps({"t": t, "address": A}) + "\n" for t in (5, 14))
+    assert "from 5 to 14: 9 s" in drossel(build, "replay", "--policy", policy, "-", text=events).stdout
+
+
 @pytest.mark.parametrize("limit, told", [
     ("by: address, allow: 3 accounts per 1h", "nobody: no key had more than 3 different accounts in 1h"),
     ("by: account, allow: 3 addresses per 1h", "nobody: no key had more than 3 different addresses in 1h"),
