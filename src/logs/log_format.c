@@ -374,9 +374,13 @@ static void join_query(struct match *match)
     record->target = (struct drossel_text){ start, size };
 }
 
-/* The client where the log has only what a proxy said: the first that it names. */
-static struct drossel_text first_forwarded(struct drossel_text forwarded)
+/* The client where the log has only what a proxy said: the one that it names, or the first of its list. */
+static struct drossel_text first_forwarded(const struct log_record *record)
 {
+    struct drossel_text forwarded = record->forwarded;
+    for (uint32_t i = 0; i < record->header_count; i++)
+        if (pattern_names_client(record->header[i].name))
+            return log_client_text(record->header[i].value);
     const char *comma = forwarded.size == 0 ? NULL : memchr(forwarded.data, ',', forwarded.size);
     return log_client_text(
         (struct drossel_text){ forwarded.data, comma == NULL ? forwarded.size : (size_t)(comma - forwarded.data) });
@@ -429,7 +433,7 @@ enum log_line pattern_parse(struct pattern *pattern, struct drossel_text line, s
         return LOG_UNPARSED;
     record->t_ns = match.t_ns;
     if (record->client.size == 0)
-        record->client = match.below.size > 0 ? match.below : first_forwarded(record->forwarded);
+        record->client = match.below.size > 0 ? match.below : first_forwarded(record);
     join_query(&match);
     return LOG_REQUEST;
 }

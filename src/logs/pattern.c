@@ -255,12 +255,23 @@ static bool has_kind(const struct pattern *pattern, enum item_kind kind)
     return false;
 }
 
+bool pattern_names_client(struct drossel_text field)
+{
+    static const char *const names[] = { "x-real-ip",   "cf-connecting-ip", "true-client-ip",
+                                         "x-client-ip", "fastly-client-ip", "fly-client-ip" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (field.size == strlen(names[i]) && strncasecmp(field.data, names[i], field.size) == 0)
+            return true;
+    return false;
+}
+
 /* Tells the server of the forwarded client, if the address itself is not logged. */
 static bool has_forwarded(const struct pattern *pattern)
 {
     for (size_t i = 0; i < pattern->count; i++)
-        if (pattern->item[i].kind == ITEM_HEADER && pattern->item[i].name.size == 15 &&
-            strncasecmp(pattern->item[i].name.data, "x-forwarded-for", 15) == 0)
+        if (pattern->item[i].kind == ITEM_HEADER &&
+            (pattern_names_client(pattern->item[i].name) ||
+             (pattern->item[i].name.size == 15 && strncasecmp(pattern->item[i].name.data, "x-forwarded-for", 15) == 0)))
             return true;
     return false;
 }

@@ -89,6 +89,10 @@ static void a_variable_means_what_the_server_means_by_it(void **state)
         /* where the client is only known from the proxy */
         { "[$time_local] \"$http_x_forwarded_for\" $status", AT " \"203.0.113.9, 10.0.0.2\" 200",
           T "client=203.0.113.9; status=200; forwarded=203.0.113.9, 10.0.0.2" },
+        { "$http_cf_connecting_ip [$time_local] \"$http_x_forwarded_for\" $status",
+          "203.0.113.9 " AT " \"198.51.100.1\" 200", T "client=203.0.113.9; status=200; forwarded=198.51.100.1" },
+        { "%{X-Real-IP}i %t %>s", "2001:db8::9 " AT " 200", T "client=2001:db8::9; status=200" },
+        { "$http_x_real_ip $remote_addr [$time_local]", "203.0.113.9 10.0.0.1 " AT, T "client=10.0.0.1" },
         { "[$time_local] $realip_remote_addr $remote_addr $status", AT " 10.0.0.1 203.0.113.9 200",
           T "client=203.0.113.9; status=200" },
         { "[$time_local] $realip_remote_addr $status", AT " 10.0.0.1 200", T "client=10.0.0.1; status=200" },
