@@ -126,6 +126,21 @@ def test_times_of_logs_are_told_as_utc_and_numbers_of_events_as_numbers(build, t
     assert "from 5 to 14: 9 s" in drossel(build, "replay", "--policy", policy, "-", text=events).stdout
 
 
+@pytest.mark.parametrize("field", ["X-Real-IP", "CF-Connecting-IP"])
+@pytest.mark.parametrize("shape", ["json", "ltsv"])
+def test_a_proxys_field_in_named_values_is_the_client_as_the_policy_says(build, tmp_path, field, shape):
+    name = "http_" + field.lower().replace("-", "_")
+    def text(client, **more):
+        values = {"time": T0.timestamp(), **more, name: client, "request": "GET / HTTP/1.1", "status": "200"}
+        return json.dumps(values) if shape == "json" else "\t".join(f"{key}:{value}" for key, value in values.items())
+    trusting = f"client: {{ trusted: [10.0.0.0/8], address_from: {field} }}\n" + PAGE
+    lines = [text(f"203.0.113.{n}", remote_addr="10.0.0.1") for n in range(3)] + [text("203.0.113.9", remote_addr="192.0.2.1")]
+    keys = {key["key"] for key in replay_log(build, tmp_path, trusting, lines)["limits"]["page"]["top"]}
+    assert keys == {"203.0.113.0", "203.0.113.1", "203.0.113.2", "192.0.2.1"}
+    alone = replay_log(build, tmp_path, PAGE, [text("203.0.113.7")])  # no other address is in the log
+    assert [key["key"] for key in alone["limits"]["page"]["top"]] == ["203.0.113.7"]
+
+
 @pytest.mark.parametrize("limit, told", [
     ("by: address, allow: 3 accounts per 1h", "nobody: no key had more than 3 different accounts in 1h"),
     ("by: account, allow: 3 addresses per 1h", "nobody: no key had more than 3 different addresses in 1h"),
