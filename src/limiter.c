@@ -296,11 +296,9 @@ APART enum drossel_result decide(const struct limiter *limiter, struct limiter_m
     return told == NULL || limiter_tell(limiter, finder, &charges, told) ? DROSSEL_OK : DROSSEL_NO_MEMORY;
 }
 
-bool limiter_needs_body(const struct limiter *limiter, const struct drossel_request *request)
+APART bool some_needs_body(const struct limiter *limiter, const struct drossel_request *request)
 {
     const struct policy *policy = limiter->policy;
-    if (!policy->needs_body || request->account.size > 0)
-        return false;
     struct policy_facts facts = facts_of(request);
     struct policy_class_set classes;
     uint32_t matched[LIMITER_CHARGES];
@@ -311,6 +309,15 @@ bool limiter_needs_body(const struct limiter *limiter, const struct drossel_requ
         if (policy->limits[matched[i]].needs_body)
             return true;
     return false;
+}
+
+bool limiter_needs_body(const struct limiter *limiter, const struct drossel_request *request)
+{
+    if (request->account.size > 0)
+        return false;
+    if (limiter->everything != NULL)
+        return limiter->always_needs_body;
+    return limiter->policy->needs_body && some_needs_body(limiter, request);
 }
 
 /* Is there a refusal in memory that may be said again?  Not while somebody is banned: this client may be. */
@@ -347,12 +354,17 @@ inline enum drossel_result limiter_check(struct limiter *limiter, const struct d
 {
     if (limiter->alone != NULL && limiter_check_alone(limiter, request, decision))
         return DROSSEL_OK;
+    if (limiter->login != NULL && limiter_check_login(limiter, request, decision))
+        return DROSSEL_OK;
     return check_any(limiter, NULL, request, decision);
 }
 
 enum drossel_result limiter_check_remembering(struct limiter *limiter, struct limiter_memory *memory,
                                               const struct drossel_request *request, struct drossel_decision *decision)
 {
+    if (limiter->login != NULL &&
+        limiter_check_login(limiter, request, decision)) /* of its limit nothing is remembered */
+        return DROSSEL_OK;
     if (memory == NULL || !limiter_memory_is_fresh(memory, request->now_ns)) {
         if (limiter->alone != NULL && limiter_check_alone(limiter, request, decision))
             return DROSSEL_OK;

@@ -15,17 +15,8 @@ const struct rate_plan *limiter_alone_plan(const struct limiter *limiter)
         return NULL;
     const struct limit_plan *limit = &limiter->limits[0];
     const struct rate_plan *rate = &limiter->rates[0];
-    return limit->is_short && limit->part == POLICY_BY_ADDRESS && rate->engine.is_plain && !rate->dry_run ? rate : NULL;
-}
-
-/* Whom the request comes from; NULL where that is a matter of proxies and their fields. */
-static inline const struct drossel_address *client_of(const struct limiter *limiter,
-                                                      const struct drossel_request *request)
-{
-    const struct drossel_address *client = &request->address;
-    if (client->family == DROSSEL_NONE && limiter->peer_is_client)
-        client = &request->peer;
-    return client->family == DROSSEL_NONE ? NULL : client;
+    bool is_alone = limit->is_short && !limit->opens && limit->part == POLICY_BY_ADDRESS;
+    return is_alone && rate->engine.is_plain && !rate->dry_run ? rate : NULL;
 }
 
 /* What does not depend on the key's state. */
@@ -36,7 +27,7 @@ static inline void begin(const struct limiter *limiter, const struct drossel_req
     limiter_begin_decision(decision);
     decision->limit = rate->limit;
     decision->limit_name = rate->limit_name;
-    decision->client = *client_of(limiter, request);
+    decision->client = *limiter_client_of(limiter, request);
     decision->subject_hash = key.home;
     decision->quota[0].name = rate->name;
     decision->quota[0].count = rate->engine.spec.count;
@@ -62,7 +53,7 @@ static inline struct table_key key_of(const struct limiter *limiter, const struc
 /* The key that the request counts under.  False if it goes the general way. */
 static inline bool find_key(const struct limiter *limiter, const struct drossel_request *request, struct table_key *key)
 {
-    const struct drossel_address *client = client_of(limiter, request);
+    const struct drossel_address *client = limiter_client_of(limiter, request);
     if (client == NULL || request->extra_cost != 0 || table_bans_until(limiter->table) > request->now_ns)
         return false;
     *key = key_of(limiter, client);

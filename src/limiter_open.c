@@ -41,6 +41,7 @@ static bool plan_rates(struct limiter *limiter, char *error, size_t error_size)
                                                 .limit = rate->limit,
                                                 .limit_id = (uint16_t)id,
                                                 .dry_run = of->dry_run,
+                                                .resets = of->reset_on_success,
                                                 .engine = rate->engine };
         limiter->bans_extend |= (limit.spec.flags & both) == both;
     }
@@ -70,7 +71,9 @@ static struct limit_plan plan_limit(const struct policy *policy, const struct po
     return (struct limit_plan){ .subject = limit->subject,
                                 .first_rate = limit->first_rate,
                                 .rate_count = (uint8_t)limit->rate_count,
-                                .is_short = !limit->failures && !has_accounts && limit->distinct == POLICY_NOT_DISTINCT,
+                                .is_short = limit->distinct == POLICY_NOT_DISTINCT,
+                                .has_accounts = has_accounts,
+                                .opens = limit->failures,
                                 .is_repeatable = is_repeatable(policy, limit),
                                 .varies = limit->overrides != NULL || limit->class_cost_count > 0,
                                 .part = part_of(&policy->subjects[limit->subject]) };
@@ -79,12 +82,14 @@ static struct limit_plan plan_limit(const struct policy *policy, const struct po
 static void plan_limits(struct limiter *limiter)
 {
     const struct policy *policy = limiter->policy;
-    bool match_all = !limiter->has_classes;
+    bool match_all = !limiter->has_classes, needs_body = false;
     for (uint32_t i = 0; i < policy->limit_count; i++) {
         limiter->limits[i] = plan_limit(policy, &policy->limits[i]);
         limiter->everything[i] = i;
         match_all = match_all && policy->limits[i].doors == UINT32_MAX;
+        needs_body = needs_body || policy->limits[i].needs_body;
     }
+    limiter->always_needs_body = match_all && needs_body;
     if (match_all)
         return;
     free(limiter->everything);
@@ -116,6 +121,7 @@ struct limiter *limiter_open(const struct policy *policy, struct table *table, c
     }
     limiter->policy = policy;
     limiter->table = table;
+    limiter->open_engine = table_engine_at(table, TABLE_LIMIT_OPEN);
     if (!plan_rates(limiter, error, error_size)) {
         limiter_close(limiter);
         return NULL;
@@ -126,6 +132,7 @@ struct limiter *limiter_open(const struct policy *policy, struct table *table, c
     limiter->has_exemptions = policy_has_exemptions(policy);
     plan_limits(limiter);
     limiter->alone = limiter_alone_plan(limiter);
+    limiter_login_plan(limiter);
     limiter_plan_pass(limiter);
     return limiter;
 }

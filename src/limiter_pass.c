@@ -35,7 +35,7 @@ void limiter_plan_pass(struct limiter *limiter)
         return;
     for (uint32_t i = 0; i < policy->rate_count; i++) {
         const struct limit_plan *limit = &limiter->limits[limiter->rates[i].limit];
-        if (!limit->is_short || limit->varies || !limiter->rates[i].engine.is_plain ||
+        if (!limit->is_short || limit->opens || limit->varies || !limiter->rates[i].engine.is_plain ||
             !add_recipe(&plan, i, &policy->subjects[limit->subject]))
             return;
     }
@@ -131,7 +131,7 @@ INLINED bool may_pass(const struct pass_plan *plan, const struct limiter_memory 
 }
 
 static FLAT __attribute__((noinline)) bool pass_one(const struct pass_plan *plan, const struct limiter_memory *memory,
-                          struct limiter_passing *request)
+                                                    struct limiter_passing *request)
 {
     struct store_pass pass;
     if (!may_pass(plan, memory, request->now_ns))
@@ -143,8 +143,8 @@ static FLAT __attribute__((noinline)) bool pass_one(const struct pass_plan *plan
     return true;
 }
 
-static FLAT __attribute__((noinline)) bool pass_several(const struct pass_plan *plan, const struct limiter_memory *memory,
-                              struct limiter_passing *request)
+static FLAT __attribute__((noinline)) bool
+pass_several(const struct pass_plan *plan, const struct limiter_memory *memory, struct limiter_passing *request)
 {
     struct store_pass pass[SHORT_RATES];
     if (!may_pass(plan, memory, request->now_ns) || (plan->has_path && request->path.size == 0))
@@ -156,8 +156,7 @@ static FLAT __attribute__((noinline)) bool pass_several(const struct pass_plan *
     return true;
 }
 
-bool limiter_pass(const struct limiter *limiter, const struct limiter_memory *memory,
-                       struct limiter_passing *request)
+bool limiter_pass(const struct limiter *limiter, const struct limiter_memory *memory, struct limiter_passing *request)
 {
     const struct pass_plan *plan = &limiter->pass;
     return plan->is_one ? pass_one(plan, memory, request) : pass_several(plan, memory, request);

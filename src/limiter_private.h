@@ -15,7 +15,9 @@ struct limit_plan {
     uint32_t subject, first_rate; /* as in struct policy_limit */
     uint8_t rate_count;     /* at most 8 */
     uint8_t part;           /* enum policy_part_kind, if its key is one part and no header; else LIMIT_NO_PART */
-    bool is_short : 1;      /* a request is charged for one key of it, and for good */
+    bool is_short : 1;      /* a request in whose account is no doubt is charged for one key of it */
+    bool has_accounts : 1;  /* of a request that names several, or one that cannot be read, more is to be said */
+    bool opens : 1;         /* it counts failures: the outcome of a charge is open */
     bool varies : 1;        /* by override, or in its cost */
     bool is_repeatable : 1; /* what it says depends on address, path and classes alone, and no charge is ever given back */
 };
@@ -26,9 +28,11 @@ struct rate_plan {
     uint64_t seed, cost;
     uint32_t limit;   /* index */
     uint16_t limit_id; /* place in the table's registry */
-    bool dry_run;
+    bool dry_run, resets;   /* as in struct policy_limit */
     _Alignas(64) struct engine_limit engine; /* a copy */
 };
+
+enum login_subject { LOGIN_OTHER = 0, LOGIN_ACCOUNT, LOGIN_ACCOUNT_ADDRESS, LOGIN_ADDRESS_ACCOUNT };
 
 #define SHORT_RATES STORE_PASS_MAX
 
@@ -58,8 +62,12 @@ struct limiter {
     struct rate_plan *rates;         /* of policy->rates, by index */
     uint32_t *everything;            /* the index of each limit, if all match every request; else NULL */
     const struct rate_plan *alone;   /* the only rate there is, if it goes the shortest way; else NULL */
+    const struct rate_plan *login;   /* the same of the shortest way of logins */
+    enum login_subject login_subject; /* what it counts by */
+    const struct engine_limit *open_engine; /* the table's, of charges whose outcome is open */
     bool peer_is_client;             /* nobody is trusted to tell another address */
     bool has_classes, has_exemptions; /* of the policy: without them its facts need not be looked at */
+    bool always_needs_body;          /* all match every request, and one of them needs its body */
     uint16_t naming;                 /* tells names made with this policy's secret from others */
     bool bans_extend;                /* some limit has `ban` with `extend` */
 };
@@ -97,10 +105,10 @@ static inline __attribute__((always_inline)) void limiter_begin_decision(struct 
 }
 
 /* The short way; see limiter_short.c. */
-_Static_assert(SHORT_RATES <= DROSSEL_QUOTAS, "each has its quota told");
+_Static_assert(SHORT_RATES <= DROSSEL_QUOTAS && SHORT_RATES / 2 <= DROSSEL_TICKET_CHARGES, "each has its quota told, and is settled");
 struct short_way {
     uint32_t count;
-    const struct rate_plan *rate[SHORT_RATES];
+    const struct rate_plan *rate[SHORT_RATES]; /* NULL: it counts that the outcome of the charge before it is open */
     struct store_pass pass[SHORT_RATES];
 };
 /* The limits that match a request, of which only LIMITER_CHARGES are listed, and its classes where the policy has any. */
@@ -131,6 +139,36 @@ void limiter_alone_fetch(const struct limiter *limiter, const struct drossel_req
                          struct limiter_alone_key *keys);
 bool limiter_alone_fetched(const struct limiter *limiter, const struct drossel_request *request,
                            const struct limiter_alone_key *key, struct drossel_decision *decision);
+
+/* Whom a request comes from; NULL where that is a matter of proxies and their fields. */
+static inline const struct drossel_address *limiter_client_of(const struct limiter *limiter, const struct drossel_request *request)
+{
+    const struct drossel_address *client = &request->address;
+    if (client->family == DROSSEL_NONE && limiter->peer_is_client)
+        client = &request->peer;
+    return client->family == DROSSEL_NONE ? NULL : client;
+}
+
+/* The shortest way of logins; see limiter_login.c. */
+void limiter_login_plan(struct limiter *limiter);
+bool limiter_check_login(const struct limiter *limiter, const struct drossel_request *request,
+                         struct drossel_decision *decision);
+
+/* Adds a charge that was passed at `now_ns`, and behind it that of its open counter.  Both marks are that time: a window that lies ahead of it is
+ * not passed. */
+static inline void limiter_add_to_ticket(const struct rate_plan *rate, const struct store_pass *pass, uint64_t now_ns,
+                                         struct drossel_ticket *ticket)
+{
+    uint32_t n = ticket->count++;
+    ticket->is_listed = false;
+    ticket->home = ticket->tag = 0;
+    ticket->charge[n].home = pass->key.home;
+    ticket->charge[n].tag = pass->key.tag;
+    ticket->charge[n].mark = ticket->charge[n].open_mark = now_ns;
+    ticket->charge[n].cost = pass->cost;
+    ticket->charge[n].limit = pass->limit_id;
+    ticket->charge[n].resets = rate->resets;
+}
 
 /* Plans passing, once all limits are planned. */
 void limiter_plan_pass(struct limiter *limiter);

@@ -1,8 +1,11 @@
 /*
- * The short way of a request: every limit that matches it counts one key, for good, and there is room in all of them.
+ * The short way of a request: every limit that matches it counts one key, and there is room in all of them.
  *
  * Nearly every request is one.  It comes to the same as the general way, without a list of charges, a batch, and a merge of verdicts: less
  * than half of the instructions.  Whatever is not as expected is left to the general way, with nothing changed.
+ *
+ * A limit that counts failures has two charges for each of its rates: the key's own, and behind it the one that counts that its outcome is
+ * open.  While there is room nobody asks how many of them are.
  */
 #include "limiter_private.h"
 
@@ -29,6 +32,18 @@ static __attribute__((noinline)) struct counting vary(const struct limiter *limi
     return counting;
 }
 
+static inline void set_pass(const struct limiter *limiter, struct short_way *way, uint32_t at,
+                            const struct rate_plan *rate, const struct store_pass *pass)
+{
+    way->rate[at] = rate;
+    way->pass[at].key = pass->key;
+    way->pass[at].limit = pass->limit;
+    way->pass[at].cost = pass->cost;
+    way->pass[at].limit_id = pass->limit_id;
+    if (rate != NULL)
+        table_stats_fetch(limiter->table, pass->limit_id);
+}
+
 /* Adds the charges of one limit to the `have` that there are.  Returns how many there are then; UINT32_MAX if they have to go the general
  * way. */
 static inline uint32_t add_limit(const struct limiter *limiter, struct subject_finder *finder,
@@ -40,6 +55,9 @@ static inline uint32_t add_limit(const struct limiter *limiter, struct subject_f
     if (unlikely(!plan->is_short))
         return UINT32_MAX;
     fetch_rate(rate);
+    unsigned accounts;
+    if (plan->has_accounts && unlikely(subject_is_account_doubtful(finder, &accounts)))
+        return UINT32_MAX;
     if ((finder->parts_hashed >> plan->part & 1) != 0)
         hash = finder->part[plan->part];
     else if (!subject_hash(finder, plan->subject, &hash))
@@ -47,19 +65,22 @@ static inline uint32_t add_limit(const struct limiter *limiter, struct subject_f
     struct counting counting = { plan->first_rate, plan->rate_count, rate->cost };
     if (unlikely(plan->varies))
         counting = vary(limiter, finder, matched, index);
-    if (unlikely(counting.count > SHORT_RATES - have))
+    if (unlikely(counting.count << plan->opens > SHORT_RATES - have))
         return UINT32_MAX;
     rate = &limiter->rates[counting.first];
-    for (uint32_t end = have + counting.count; have < end; have++, rate++) {
-        struct store_pass *pass = &way->pass[have];
+    for (const struct rate_plan *end = rate + counting.count; rate < end; rate++) {
+        struct store_pass pass = { .key = table_key_mix(hash, rate->seed), .limit = &rate->engine };
+        pass.cost = counting.cost;
+        pass.limit_id = rate->limit_id;
         if (unlikely(!rate->engine.is_plain))
             return UINT32_MAX;
-        way->rate[have] = rate;
-        pass->key = table_key_mix(hash, rate->seed);
-        pass->limit = &rate->engine;
-        pass->cost = counting.cost;
-        pass->limit_id = rate->limit_id;
-        table_stats_fetch(limiter->table, pass->limit_id);
+        set_pass(limiter, way, have++, rate, &pass);
+        if (!plan->opens)
+            continue;
+        pass.key = limiter_open_key(pass.key);
+        pass.limit = limiter->open_engine;
+        pass.limit_id = TABLE_LIMIT_OPEN;
+        set_pass(limiter, way, have++, NULL, &pass);
     }
     return have;
 }
@@ -88,7 +109,7 @@ static inline void tell_room(const struct short_way *way, struct drossel_decisio
     for (uint32_t i = 0, count = way->count; i < count; i++) {
         const struct rate_plan *rate = way->rate[i];
         const struct store_pass *pass = &way->pass[i];
-        if (unlikely(rate->dry_run))
+        if (rate == NULL || unlikely(rate->dry_run))
             continue;
         struct drossel_quota *quota = &decision->quota[quotas++];
         quota->name = rate->name;
@@ -96,7 +117,8 @@ static inline void tell_room(const struct short_way *way, struct drossel_decisio
         quota->window_ns = rate->engine.spec.period_ns;
         quota->remaining = pass->remaining;
         quota->more_ns = pass->more_ns;
-        quota->violated = quota->counts_failures = false;
+        quota->violated = false;
+        quota->counts_failures = i + 1 < count && way->rate[i + 1] == NULL;
         if (pass->remaining < least) {
             least = pass->remaining;
             fewest = i;
@@ -119,6 +141,9 @@ bool limiter_short_end(const struct limiter *limiter, struct short_way *way, uin
         return false;
     tell_room(way, decision);
     for (uint32_t i = 0, count = way->count; i < count; i++)
-        table_stats_count(limiter->table, way->pass[i].limit_id, TABLE_PASSED, way->rate[i]->dry_run);
+        if (way->rate[i] == NULL)
+            limiter_add_to_ticket(way->rate[i - 1], &way->pass[i - 1], now_ns, &decision->ticket);
+        else
+            table_stats_count(limiter->table, way->pass[i].limit_id, TABLE_PASSED, way->rate[i]->dry_run);
     return true;
 }

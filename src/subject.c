@@ -157,14 +157,18 @@ static bool part_hash_anew(struct subject_finder *finder, const struct policy_pa
         *hash = subject_address_hash(finder);
         return true;
     }
-    if (!subject_part(finder, part, &text))
+    if (part->kind == POLICY_BY_ACCOUNT) {
+        if (subject_account_count(finder) == 0)
+            return false;
+        *hash = finder->account_hash[finder->account_at];
+    } else if (!subject_part(finder, part, &text)) {
         return false;
-    if (part->kind == POLICY_BY_HEADER) {
+    } else if (part->kind == POLICY_BY_HEADER) {
         *hash = key_pair_hash(finder->secret, kind, part->header, text);
         return true;
+    } else {
+        *hash = key_part_hash(finder->secret, kind, text.data, text.size);
     }
-    *hash = part->kind == POLICY_BY_ACCOUNT ? finder->account_hash[finder->account_at]
-                                            : key_part_hash(finder->secret, kind, text.data, text.size);
     finder->part[kind] = *hash;
     finder->parts_hashed |= UINT32_C(1) << kind;
     return true;

@@ -52,6 +52,9 @@ bool subject_is_address(const struct policy *policy, uint32_t index);
 /* How many accounts the request names: 0, mostly 1, more if a field is there more than once. */
 unsigned subject_account_count(struct subject_finder *finder);
 
+/* The hash of an account as it is counted.  False if nothing is left of its name. */
+bool subject_account_hash(const uint8_t *secret, struct drossel_text raw, uint64_t *hash);
+
 /* Is it uncertain which account the request is about: does it name several, or one that cannot be read?  Then a success clears none. */
 bool subject_is_account_doubtful(struct subject_finder *finder, unsigned *count);
 

@@ -39,14 +39,22 @@ static size_t fold(struct drossel_text raw, char message[1 + ACCOUNT_MAX], enum 
     return 1 + size;
 }
 
-static void add(struct subject_finder *finder, struct drossel_text raw)
+bool subject_account_hash(const uint8_t *secret, struct drossel_text raw, uint64_t *hash)
 {
     char message[1 + ACCOUNT_MAX];
     enum account_class class;
     size_t size = raw.size > 0 ? fold(raw, message, &class) : 1;
     if (size == 1)
-        return;
-    keep(finder, raw, key_part_hash(finder->secret, POLICY_BY_ACCOUNT, message, size));
+        return false;
+    *hash = key_part_hash(secret, POLICY_BY_ACCOUNT, message, size);
+    return true;
+}
+
+static void add(struct subject_finder *finder, struct drossel_text raw)
+{
+    uint64_t hash;
+    if (subject_account_hash(finder->secret, raw, &hash))
+        keep(finder, raw, hash);
 }
 
 /* More than there is room for, or what others may read and we cannot. */

@@ -55,6 +55,13 @@ void sliding_count_refused(struct engine_state *state, const struct engine_limit
                            uint64_t now_ns);
 uint64_t sliding_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
                         uint64_t now_ns);
+/* The same, of a state without closed stamps that is not ahead of now.  False, and nothing is changed, if it is another one. */
+struct sliding_open_refund {
+    uint64_t cost, mark;
+    uint64_t back;               /* result */
+};
+bool sliding_refund_open(struct engine_state *state, const struct engine_limit *limit, struct sliding_open_refund *of,
+                         uint64_t now_ns);
 void sliding_repair(struct engine_state *state, const struct engine_limit *limit);
 /* Moves the charges of `state` (of `from`) over into `fresh` (of `to`, both sliding), oldest first. */
 void sliding_convert(const struct engine_state *state, const struct engine_limit *from, struct engine_state *fresh,

@@ -319,6 +319,10 @@ void engine_exceed(struct engine_state *state, const struct engine_limit *limit,
 uint64_t engine_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
                        uint64_t now_ns)
 {
+    struct sliding_open_refund open = { .cost = cost, .mark = mark };
+    bool is_clear = state->block_end_ns <= mark && state->block_end_ns <= now_ns;
+    if (likely(limit->is_plain && is_clear && sliding_refund_open(state, limit, &open, now_ns)))
+        return open.back;
     if (limit->spec.count == 0 || is_blocked(state, now_ns))
         return 0;
     if (!is_bucket(limit) && mark < state->block_end_ns) /* charged before the counter was afresh */

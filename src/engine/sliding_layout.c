@@ -126,6 +126,6 @@ const char *sliding_compile(struct engine_limit *limit)
     if (wrong == NULL)
         derive(limit);
     bool is_queued = (limit->spec.flags & ENGINE_QUEUE) != 0;
-    limit->is_plain = wrong == NULL && limit->count_bits == 0 && limit->spec.count > 0 && !is_queued;
+    limit->is_plain = wrong == NULL && limit->spec.count > 0 && !is_queued;
     return wrong;
 }

@@ -1,8 +1,9 @@
 /*
- * The sliding window where there is room: judged and charged in one go, as nearly every request is.
+ * The sliding window where there is room: judged and charged in one go, as nearly every request is, and given back.
  *
  * It comes to the same, word for word, as sliding_judge and sliding_charge (tested against them on random states), in a third
- * of their instructions: no verdict is spoken before the charge, and nothing is looked at twice.
+ * of their instructions: no verdict is spoken before the charge, and nothing is looked at twice.  Of a limit that keeps a count with each
+ * stamp only a key without closed ones is passed here.
  */
 #include "engine/algorithm.h"
 #include "engine/stamps.h"
@@ -33,10 +34,32 @@ static inline void charge(struct engine_state *state, const struct engine_limit 
     state->tally = (uint32_t)(open + cost);
 }
 
+/* Without closed stamps nothing lies on the grid: so of a key that is new or was given all back, and mostly of one of a large N. */
+static inline bool pass_open(struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
+                             uint64_t now_ns, struct engine_verdict *verdict)
+{
+    uint64_t end_ns = engine_add(now_ns, limit->spec.period_ns);
+    uint64_t used = cost + (engine_add(state->time_ns, limit->spec.period_ns) > now_ns ? state->tally : 0);
+    state->tally = (uint32_t)used;
+    state->time_ns = now_ns;
+    *verdict = (struct engine_verdict){ .allowed = true,
+                                        .remaining = limit->spec.count - used,
+                                        .used = used,
+                                        .reset_ns = end_ns - now_ns,
+                                        .more_ns = end_ns - now_ns,
+                                        .mark = now_ns };
+    return true;
+}
+
 inline bool sliding_pass(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                          struct engine_verdict *verdict)
 {
     unsigned closed = closed_count(state, limit);
+    /* In 64 bits: the tally has 24, and a cost that is beyond the chunk is seen to be so. */
+    if (closed == 0 && cost <= limit->chunk && state->tally + cost <= limit->chunk)
+        return pass_open(state, limit, cost, now_ns, verdict);
+    if (unlikely(limit->count_bits > 0))
+        return false;
     uint64_t newest = grid_of(limit, state->time_ns), first_expiry_ns = 0;
     uint64_t open_expiry_ns = engine_add(state->time_ns, limit->spec.period_ns);
     bool shares = closed > 0 && code_at(state, limit, 0) == (newest & limit->age_mask);
@@ -65,5 +88,18 @@ inline bool sliding_pass(struct engine_state *state, const struct engine_limit *
                                         .reset_ns = reset_ns - now_ns,
                                         .more_ns = more_ns - now_ns,
                                         .mark = now_ns };
+    return true;
+}
+
+/* The open stamp is no older than the charge, so that all of it is in the window. */
+inline bool sliding_refund_open(struct engine_state *state, const struct engine_limit *limit,
+                                struct sliding_open_refund *of, uint64_t now_ns)
+{
+    if (unlikely(closed_count(state, limit) > 0 || state->time_ns > now_ns))
+        return false;
+    of->back = 0;
+    if (engine_add(of->mark, limit->spec.period_ns) > now_ns && of->mark <= state->time_ns)
+        of->back = engine_min(of->cost, state->tally);
+    state->tally -= (uint32_t)of->back;
     return true;
 }

@@ -61,6 +61,7 @@ typedef struct {
     struct limiter               *limiter;
     struct limiter_memory        *memory;     /* of a worker's last refusals */
     ngx_uint_t                    untimed;    /* decisions until one is timed */
+    const char                   *logins;     /* the only limit, if logins pass by theirs */
     unsigned                      passes:1;   /* by that way, and then ... */
     unsigned                      has_path:1; /* ... the path is needed */
     unsigned                      outcomes:1; /* answers are of interest */
@@ -121,9 +122,12 @@ typedef struct {
     ngx_event_t                  *write;      /* where its timer is, while held */
     uint64_t                      arrived_ns; /* when it was judged first; 0: not yet */
     ngx_msec_t                    pause;      /* until it is judged again */
-    struct drossel_text          *accounts;   /* those in its body */
+    struct drossel_text          *accounts;   /* those in its body; of the worker,
+                                                 while it is judged, or its own */
     ngx_uint_t                    account_count;
     unsigned                      unreadable:1; /* as is_account_unreadable */
+    unsigned                      bodied:1;   /* its body was asked for */
+    unsigned                      kept:1;     /* the accounts are its own */
     unsigned                      reading:1;
     unsigned                      starting:1;   /* nginx was asked for it just now */
     unsigned                      held:1;     /* it is in the queue */
@@ -177,6 +181,11 @@ void ngx_http_drossel_heed(ngx_http_drossel_main_conf_t *mcf);
 ngx_int_t ngx_http_drossel_guard(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
 
+/* Lets a login pass, and keeps its charge.  NGX_OK: it is to be judged; else what a
+ * phase handler is to return. */
+ngx_int_t ngx_http_drossel_login(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx);
+
 /* Returns what a phase handler is to return. */
 ngx_int_t ngx_http_drossel_judge(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
@@ -203,6 +212,21 @@ ngx_http_drossel_ipv4(const struct sockaddr *sa,
     ngx_memcpy(address->bytes, &sin->sin_addr, 4);
 }
 
+static ngx_inline void
+ngx_http_drossel_set_client(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
+{
+    const struct sockaddr  *sa;
+
+    sa = r->connection->sockaddr;
+
+    if (likely(sa->sa_family == AF_INET)) {
+        ngx_http_drossel_ipv4(sa, &ctx->client);
+
+    } else {
+        ngx_http_drossel_sockaddr(sa, &ctx->client);
+    }
+}
+
 /* The path, if it is the URI itself: an untouched simple one still lies where the
  * parser found it. */
 static ngx_inline ngx_uint_t
@@ -226,14 +250,24 @@ ngx_uint_t ngx_http_drossel_is_challenge(const ngx_table_elt_t *h);
 /* Says where accounts may stand in bodies, when a policy was read. */
 void ngx_http_drossel_sources(ngx_http_drossel_main_conf_t *mcf);
 
-/* Has the body yet to come, and need not be waited for? */
+/* Came the body with the header, or is there none? */
+ngx_uint_t ngx_http_drossel_is_body_here(ngx_http_request_t *r);
+/* Has it yet to come, and need not be waited for? */
 ngx_uint_t ngx_http_drossel_is_body_idle(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, const struct drossel_request *request);
 
-/* Reads the body, and finds accounts in it.  NGX_OK: done; else what a phase handler
- * is to return, and it is called again later. */
+/* Reads the body.  NGX_OK: done; else what a phase handler is to return, and it is
+ * called again later. */
 ngx_int_t ngx_http_drossel_read_body(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
+/* Finds the accounts in it: they are there until the next request is judged. */
+void ngx_http_drossel_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending);
+/* Adds the accounts in the body that was read, and what else the request has
+ * waited for.  They are there until the next request is judged. */
+void ngx_http_drossel_add_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending,
+    struct drossel_request *request);
 
 /* Makes a request wait: until outcomes are known, or so long.  Returns what a
  * phase handler is to return. */

@@ -5,7 +5,9 @@
  * The body is read only where a matching limit counts accounts that may stand
  * there, and goes on to the application as it came: it stays where nginx has put
  * it, in memory or in a file.  What is looked at is at most "body_cap" bytes,
- * copied together for that moment unless they lie in one piece already.
+ * copied together for that moment unless they lie in one piece already.  The
+ * accounts lie in memory of the worker while the request is judged; only one that
+ * is held has them copied.
  *
  * Nothing here breaks a request.  A body that cannot be made out, for whatever
  * reason, is unreadable, and counts so.
@@ -27,19 +29,19 @@ typedef struct {
 } ngx_http_drossel_bytes_t;
 
 
-static ngx_uint_t ngx_http_drossel_is_body_here(ngx_http_request_t *r);
 static void ngx_http_drossel_body_handler(ngx_http_request_t *r);
-static void ngx_http_drossel_accounts(ngx_http_request_t *r,
-    ngx_http_drossel_pending_t *pending);
 static void ngx_http_drossel_query(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct body_found *found);
-static ngx_int_t ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
+static void ngx_http_drossel_gather_all(ngx_http_request_t *r, size_t cap,
     ngx_http_drossel_bytes_t *bytes);
 static ngx_int_t ngx_http_drossel_copy(ngx_chain_t *in, u_char *p, u_char *end);
 static size_t ngx_http_drossel_headers(ngx_http_request_t *r,
     struct drossel_text *types, struct drossel_text *encoding);
-static ngx_int_t ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
-    ngx_http_drossel_pending_t *pending, const struct body_found *found);
+
+
+/* Those of the request that is judged: a worker judges one after the other. */
+static struct drossel_text  ngx_http_drossel_found[BODY_VALUES_MAX];
+static char                 ngx_http_drossel_values[BODY_BUFFER_BYTES];
 
 
 /* Where a policy's accounts may stand in bodies: once for all requests. */
@@ -115,9 +117,9 @@ ngx_http_drossel_is_body_idle(ngx_http_request_t *r,
 }
 
 
-/* Came it with the header, or is there none?  Then to look at it costs nothing. */
+/* To look at it costs nothing then. */
 
-static ngx_uint_t
+ngx_uint_t
 ngx_http_drossel_is_body_here(ngx_http_request_t *r)
 {
     off_t  length;
@@ -152,6 +154,7 @@ ngx_http_drossel_read_body(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    pending->bodied = 1;
     pending->reading = 1;
     pending->starting = 1;
 
@@ -191,8 +194,6 @@ ngx_http_drossel_body_handler(ngx_http_request_t *r)
 
     ctx->pending->reading = 0;
 
-    ngx_http_drossel_accounts(r, ctx->pending);
-
     r->write_event_handler = ngx_http_core_run_phases;
 
     if (!ctx->pending->starting) {
@@ -201,31 +202,80 @@ ngx_http_drossel_body_handler(ngx_http_request_t *r)
 }
 
 
-static void
-ngx_http_drossel_accounts(ngx_http_request_t *r,
-    ngx_http_drossel_pending_t *pending)
+void
+ngx_http_drossel_add_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending,
+    struct drossel_request *request)
 {
-    char                           buffer[BODY_BUFFER_BYTES];
+    if (pending->bodied && !pending->kept) {
+        ngx_http_drossel_accounts(r, mcf, pending);
+    }
+
+    request->arrived_ns = pending->arrived_ns;
+    request->accounts = pending->accounts;
+    request->account_count = pending->account_count;
+    request->is_account_unreadable = pending->unreadable;
+}
+
+
+/* The body's bytes where they lie, which nearly always is in one piece. */
+
+static void
+ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
+    ngx_http_drossel_bytes_t *bytes)
+{
+    ngx_buf_t    *b;
+    ngx_chain_t  *in;
+
+    in = r->request_body ? r->request_body->bufs : NULL;
+
+    if (in && (in->next || !ngx_buf_in_memory(in->buf))) {
+        ngx_http_drossel_gather_all(r, cap, bytes);
+        return;
+    }
+
+    bytes->copied = 0;
+    bytes->truncated = 0;
+    bytes->size = 0;
+
+    if (in) {
+        b = in->buf;
+        bytes->data = b->pos;
+        bytes->size = (size_t) (b->last - b->pos);
+    }
+
+    if (bytes->size > cap) {
+        bytes->size = cap;
+        bytes->truncated = 1;
+    }
+}
+
+
+void
+ngx_http_drossel_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending)
+{
+    size_t                         i;
     struct body                    body;
     struct body_found              found;
     struct drossel_text            types[NGX_HTTP_DROSSEL_TYPES];
     ngx_http_drossel_bytes_t       bytes;
-    ngx_http_drossel_main_conf_t  *mcf;
 
-    mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
+    pending->accounts = ngx_http_drossel_found;
+    pending->account_count = 0;
 
-    if (ngx_http_drossel_gather(r, (size_t) mcf->policy->body_cap, &bytes)
-        != NGX_OK)
-    {
+    ngx_http_drossel_gather(r, (size_t) mcf->policy->body_cap, &bytes);
+
+    if (bytes.size && bytes.data == NULL) {
         pending->unreadable = 1;
         return;
     }
 
-    body_found_init(&found, buffer, sizeof(buffer));
+    body_found_init(&found, ngx_http_drossel_values,
+                    sizeof(ngx_http_drossel_values));
 
     if (bytes.size) {
-        ngx_memzero(&body, sizeof(struct body));
-
+        body.content_encoding.size = 0;
         body.content_type_count = ngx_http_drossel_headers(r, types,
                                                       &body.content_encoding);
         body.content_types = types;
@@ -239,9 +289,10 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
     ngx_http_drossel_query(r, mcf, &found);
 
     pending->unreadable = found.malformed || found.too_many;
+    pending->account_count = found.count;
 
-    if (ngx_http_drossel_keep_accounts(r, pending, &found) != NGX_OK) {
-        pending->unreadable = 1;
+    for (i = 0; i < found.count; i++) {
+        ngx_http_drossel_found[i] = found.value[i].text;
     }
 
     if (bytes.copied) {
@@ -285,18 +336,19 @@ ngx_http_drossel_query(ngx_http_request_t *r,
 }
 
 
-/* The first "cap" bytes of the body in one piece. */
+/*
+ * The first "cap" bytes of the body in one piece, copied together.  "data" is NULL
+ * where they cannot be had.
+ */
 
-static ngx_int_t
-ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
+static void
+ngx_http_drossel_gather_all(ngx_http_request_t *r, size_t cap,
     ngx_http_drossel_bytes_t *bytes)
 {
     off_t         size;
     ngx_chain_t  *in, *cl;
 
-    ngx_memzero(bytes, sizeof(ngx_http_drossel_bytes_t));
-
-    in = r->request_body ? r->request_body->bufs : NULL;
+    in = r->request_body->bufs;
     size = 0;
 
     for (cl = in; cl; cl = cl->next) {
@@ -305,26 +357,33 @@ ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
 
     bytes->truncated = size > (off_t) cap;
     bytes->size = bytes->truncated ? cap : (size_t) size;
+    bytes->copied = 0;
+    bytes->data = NULL;
 
     if (bytes->size == 0) {
-        return NGX_OK;
+        return;
     }
 
     if (ngx_buf_in_memory(in->buf)
         && (size_t) (in->buf->last - in->buf->pos) >= bytes->size)
     {
         bytes->data = in->buf->pos;
-        return NGX_OK;
+        return;
     }
 
     bytes->data = ngx_palloc(r->pool, bytes->size);
     if (bytes->data == NULL) {
-        return NGX_ERROR;
+        return;
     }
 
     bytes->copied = 1;
 
-    return ngx_http_drossel_copy(in, bytes->data, bytes->data + bytes->size);
+    if (ngx_http_drossel_copy(in, bytes->data, bytes->data + bytes->size)
+        != NGX_OK)
+    {
+        (void) ngx_pfree(r->pool, bytes->data);
+        bytes->data = NULL;
+    }
 }
 
 
@@ -406,41 +465,4 @@ ngx_http_drossel_headers(ngx_http_request_t *r, struct drossel_text *types,
     }
 
     return count;
-}
-
-
-/* Copies them to the pool: a held request is judged many times, but read once. */
-
-static ngx_int_t
-ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
-    ngx_http_drossel_pending_t *pending, const struct body_found *found)
-{
-    size_t   i, size;
-    u_char  *p;
-
-    if (found->count == 0) {
-        return NGX_OK;
-    }
-
-    size = found->count * sizeof(struct drossel_text);
-
-    p = ngx_palloc(r->pool, size + found->used);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    pending->accounts = (struct drossel_text *) (void *) p;
-    pending->account_count = found->count;
-
-    p += size;
-    ngx_memcpy(p, found->buffer, found->used);
-
-    for (i = 0; i < found->count; i++) {
-        pending->accounts[i].data = (const char *) p
-                                    + (found->value[i].text.data
-                                       - found->buffer);
-        pending->accounts[i].size = found->value[i].text.size;
-    }
-
-    return NGX_OK;
 }

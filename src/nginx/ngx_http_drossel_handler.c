@@ -12,8 +12,9 @@
 
 static ngx_int_t ngx_http_drossel_get_body(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
-static void ngx_http_drossel_complete(ngx_http_drossel_main_conf_t *mcf,
-    const ngx_http_drossel_ctx_t *ctx, struct drossel_request *request);
+static void ngx_http_drossel_complete(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const ngx_http_drossel_ctx_t *ctx,
+    struct drossel_request *request);
 static ngx_int_t ngx_http_drossel_judge_after_all(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
     ngx_http_drossel_seen_t *seen, const struct drossel_ticket *ticket);
@@ -69,7 +70,7 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
         }
     }
 
-    ngx_http_drossel_complete(mcf, ctx, &request);
+    ngx_http_drossel_complete(r, mcf, ctx, &request);
 
     rc = limiter_check_remembering(mcf->limiter, mcf->memory, &request,
                                    &decision);
@@ -123,17 +124,15 @@ ngx_http_drossel_get_body(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
 /* The time, and what was found in the body. */
 
 static void
-ngx_http_drossel_complete(ngx_http_drossel_main_conf_t *mcf,
-    const ngx_http_drossel_ctx_t *ctx, struct drossel_request *request)
+ngx_http_drossel_complete(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const ngx_http_drossel_ctx_t *ctx,
+    struct drossel_request *request)
 {
-    request->now_ns = table_now(mcf->table);
-
     if (ctx->pending) {
-        request->arrived_ns = ctx->pending->arrived_ns;
-        request->accounts = ctx->pending->accounts;
-        request->account_count = ctx->pending->account_count;
-        request->is_account_unreadable = ctx->pending->unreadable;
+        ngx_http_drossel_add_accounts(r, mcf, ctx->pending, request);
     }
+
+    request->now_ns = table_now(mcf->table);
 }
 
 

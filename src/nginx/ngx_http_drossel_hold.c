@@ -22,12 +22,56 @@
 #define NGX_HTTP_DROSSEL_WAKE_MAX   64
 
 
+static ngx_int_t ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_pending_t *pending);
+static void ngx_http_drossel_wake_held(void) __attribute__((noinline));
 static void ngx_http_drossel_resume(ngx_http_request_t *r);
 
 
 /* Those held by this worker, as they came. */
 static ngx_queue_t  ngx_http_drossel_held = { &ngx_http_drossel_held,
                                               &ngx_http_drossel_held };
+
+
+/* To the pool: a held request is judged many times, but its body is read once. */
+
+static ngx_int_t
+ngx_http_drossel_keep_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_pending_t *pending)
+{
+    size_t                i, size;
+    u_char               *p;
+    struct drossel_text  *accounts;
+
+    if (pending->kept || pending->account_count == 0) {
+        pending->kept = 1;
+        return NGX_OK;
+    }
+
+    size = pending->account_count * sizeof(struct drossel_text);
+
+    for (i = 0; i < pending->account_count; i++) {
+        size += pending->accounts[i].size;
+    }
+
+    accounts = ngx_palloc(r->pool, size);
+    if (accounts == NULL) {
+        return NGX_ERROR;
+    }
+
+    p = (u_char *) &accounts[pending->account_count];
+
+    for (i = 0; i < pending->account_count; i++) {
+        accounts[i].data = (const char *) p;
+        accounts[i].size = pending->accounts[i].size;
+        p = ngx_cpymem(p, pending->accounts[i].data, accounts[i].size);
+    }
+
+    pending->accounts = accounts;
+    pending->kept = 1;
+
+    return NGX_OK;
+}
 
 
 /* Only charges with an open outcome stand in the way. */
@@ -59,6 +103,10 @@ ngx_http_drossel_pause(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx,
     }
 
     pending = ctx->pending;
+
+    if (ngx_http_drossel_keep_accounts(r, pending) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
 
     if (pending->arrived_ns == 0) {
         pending->arrived_ns = request->now_ns;
@@ -103,10 +151,21 @@ ngx_http_drossel_unhold(ngx_http_drossel_pending_t *pending)
 }
 
 
-/* An outcome is known.  Those woken run later, from the event loop. */
+/* An outcome is known: mostly nobody waits for it. */
 
 void
 ngx_http_drossel_wake(void)
+{
+    if (!ngx_queue_empty(&ngx_http_drossel_held)) {
+        ngx_http_drossel_wake_held();
+    }
+}
+
+
+/* Those woken run later, from the event loop. */
+
+static void
+ngx_http_drossel_wake_held(void)
 {
     ngx_uint_t                   n;
     ngx_event_t                 *wev;

@@ -269,6 +269,7 @@ ngx_http_drossel_attach(ngx_conf_t *cf, ngx_http_drossel_main_conf_t *mcf)
 
     mcf->passes = limiter_passes(mcf->limiter, &has_path);
     mcf->has_path = has_path;
+    mcf->logins = limiter_passes_logins(mcf->limiter);
     mcf->outcomes = mcf->policy->has_failures
                     || mcf->policy->failure.header.size
                     || mcf->policy->success.header.size;

@@ -91,7 +91,10 @@ ngx_http_drossel_open(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     ngx_uint_t                doubtful;
     ngx_http_drossel_open_t  *open;
 
-    open = ngx_palloc(r->pool, sizeof(ngx_http_drossel_open_t));
+    /* of the ticket's places only those that it needs: mostly one of eight */
+
+    open = ngx_palloc(r->pool, offsetof(ngx_http_drossel_open_t, ticket.charge)
+                               + ticket->count * sizeof(ticket->charge[0]));
     if (open == NULL) {
         limiter_settle(mcf->table, ticket, DROSSEL_FAILURE,
                        table_now(mcf->table));

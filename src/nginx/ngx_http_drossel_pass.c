@@ -96,6 +96,7 @@ ngx_http_drossel_get_ctx(ngx_http_request_t *r)
 own_line ngx_int_t
 ngx_http_drossel_handler(ngx_http_request_t *r)
 {
+    ngx_int_t                      rc;
     ngx_http_drossel_ctx_t        *ctx;
     ngx_http_variable_value_t     *anchor;
     ngx_http_drossel_loc_conf_t   *lcf;
@@ -122,11 +123,22 @@ ngx_http_drossel_handler(ngx_http_request_t *r)
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_drossel_module);
 
-    if (mcf->passes && lcf->judge
-        && likely(!ngx_http_drossel_is_heeded(r, mcf->heeded))
-        && likely(ngx_http_drossel_pass(r, mcf, ctx) == NGX_OK))
+    if (!lcf->judge || !(mcf->passes || mcf->logins)
+        || ngx_http_drossel_is_heeded(r, mcf->heeded))
     {
+        return ngx_http_drossel_first(r, mcf, ctx);
+    }
+
+    if (mcf->passes && likely(ngx_http_drossel_pass(r, mcf, ctx) == NGX_OK)) {
         return NGX_DECLINED;
+    }
+
+    if (mcf->logins) {
+        rc = ngx_http_drossel_login(r, mcf, ctx);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
     }
 
     return ngx_http_drossel_first(r, mcf, ctx);
@@ -139,21 +151,13 @@ static ngx_inline ngx_int_t
 ngx_http_drossel_pass(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     ngx_http_drossel_ctx_t *ctx)
 {
-    const struct sockaddr   *sa;
-    struct limiter_passing   request;
+    struct limiter_passing  request;
 
     if (mcf->has_path && !ngx_http_drossel_path_is_plain(r, &request.path)) {
         return NGX_DECLINED;
     }
 
-    sa = r->connection->sockaddr;
-
-    if (likely(sa->sa_family == AF_INET)) {
-        ngx_http_drossel_ipv4(sa, &ctx->client);
-
-    } else {
-        ngx_http_drossel_sockaddr(sa, &ctx->client);
-    }
+    ngx_http_drossel_set_client(r, ctx);
 
     request.client = &ctx->client;
     request.now_ns = table_now(mcf->table);

@@ -96,8 +96,8 @@ struct policy_source {
 /* What counts as a failure, or as a success: a status, or a response header of the application (then statuses count for
  * nothing).  Failure is looked at first. */
 struct policy_outcome {
-    uint64_t status[16];             /* a bit for each status below 1024 */
     struct drossel_text header;      /* lower case; size 0: by status */
+    uint64_t status[16];             /* a bit for each status below 1024 */
     struct drossel_text value;       /* compared without case */
 };
 
@@ -116,9 +116,9 @@ struct policy {
     uint32_t token_from_count, account_from_count;
     uint64_t body_cap;               /* client.body_cap: bytes of a body that are looked at; 65536 by default */
     /* outcomes: */
-    struct policy_outcome failure, success;
     bool has_failures;               /* some limit counts failures */
     bool needs_body;                 /* some limit does */
+    struct policy_outcome failure, success;
     /* secret_file: */
     struct drossel_text secret;      /* its bytes, at least 16; size 0: none */
     /* exempt: (looked up by policy_exempt) and classes: */

@@ -93,6 +93,11 @@ static bool is_ascii(struct drossel_text text)
         memcpy(&word, text.data + at, sizeof word);
         all |= word;
     }
+    if (at > 0 && at < text.size) { /* the last word, part of which was seen before */
+        memcpy(&word, text.data + text.size - sizeof word, sizeof word);
+        all |= word;
+        at = text.size;
+    }
     for (; at < text.size; at++)
         all |= (unsigned char)text.data[at];
     return (all & UINT64_C(0x8080808080808080)) == 0;
@@ -107,6 +112,7 @@ static uint64_t lower_word(uint64_t word)
     return word | ((from_a ^ beyond_z) & 0x80 * each) >> 2;
 }
 
+/* The last word overlaps the one before it: what is small stays so. */
 static void fold_ascii(struct drossel_text text, char *out)
 {
     uint64_t word = 0;
@@ -115,6 +121,13 @@ static void fold_ascii(struct drossel_text text, char *out)
         memcpy(&word, text.data + at, sizeof word);
         word = lower_word(word);
         memcpy(out + at, &word, sizeof word);
+    }
+    if (at > 0 && at < text.size) {
+        at = text.size - sizeof word;
+        memcpy(&word, text.data + at, sizeof word);
+        word = lower_word(word);
+        memcpy(out + at, &word, sizeof word);
+        return;
     }
     for (; at < text.size; at++)
         out[at] = (char)lower_word((unsigned char)text.data[at]);

@@ -185,6 +185,16 @@ static bool begins_json(char c)
     return c == '{' || c == '[';
 }
 
+/* Among the first four bytes, which are looked at in one go. */
+static inline bool begins_with_nul(struct drossel_text body)
+{
+    uint32_t word;
+    if (body.size < sizeof word)
+        return memchr(body.data, '\0', body.size) != NULL;
+    memcpy(&word, body.data, sizeof word);
+    return ((word - UINT32_C(0x01010101)) & ~word & UINT32_C(0x80808080)) != 0;
+}
+
 /* May it be JSON in UTF-16 or UTF-32, which some libraries detect (RFC 4627 allowed them)?  Then it begins with a byte order
  * mark, or has both a NUL and a bracket or space among its first bytes. */
 static bool is_wide(struct drossel_text body)
@@ -192,12 +202,17 @@ static bool is_wide(struct drossel_text body)
     size_t size = body.size < 4 ? body.size : 4;
     if (size >= 2 && (memcmp(body.data, "\xff\xfe", 2) == 0 || memcmp(body.data, "\xfe\xff", 2) == 0))
         return true;
-    bool any = false, has_nul = false;
-    for (size_t i = 0; i < size; i++) {
+    bool any = false;
+    for (size_t i = 0; i < size && begins_with_nul(body); i++)
         any |= begins_json(body.data[i]) || parameter_is_space(body.data[i]);
-        has_nul |= body.data[i] == '\0';
-    }
-    return any && has_nul;
+    return any;
+}
+
+/* Neither JSON nor white space or a comment before it, in whatever encoding: so begins nearly every form. */
+static bool begins_as_form(struct drossel_text body)
+{
+    unsigned char c = (unsigned char)body.data[0];
+    return c > ' ' && c < 0x7f && c != '/' && !begins_json((char)c) && !begins_with_nul(body);
 }
 
 /* Does it begin like a JSON object or array, or a comment before one? */
@@ -237,22 +252,47 @@ static void search_forms(const struct body_search *search, struct drossel_text b
     }
 }
 
-size_t body_accounts(const struct body *body, const struct body_source *sources, size_t source_count,
-                     struct body_found *found)
+/* Whatever its type lines say. */
+static __attribute__((noinline)) void search_any(const struct body_search *search, const struct body *body)
 {
     struct types types; /* field by field: what the boundary needs is never cleared */
     types.parsers = 0;
     types.count = types.boundary_size = 0;
     types.faulty = false;
-    struct body_search search = { sources, source_count < BODY_SOURCES_MAX ? source_count : BODY_SOURCES_MAX, found };
     for (size_t i = 0; i < body->content_type_count; i++)
         take_line(&types, body->content_types[i]);
     struct drossel_text encoding = body->content_encoding;
     bool encoded = encoding.size > 0 && !parameter_is(parameter_trim(encoding), "identity");
-    found->malformed |= body->truncated || encoded || types.faulty || types.count > 1;
+    search->found->malformed |= body->truncated || encoded || types.faulty || types.count > 1;
     if (body->bytes.size == 0)
-        return found->count;
-    search_json(&search, body->bytes, &types);
-    search_forms(&search, body->bytes, &types);
+        return;
+    search_json(search, body->bytes, &types);
+    search_forms(search, body->bytes, &types);
+}
+
+/* The same of a body as nearly all are: a form or JSON that says so, and begins like it.  False if it is anything else. */
+static inline bool search_usual(const struct body_search *search, const struct body *body)
+{
+    if (body->content_type_count != 1 || body->content_encoding.size > 0 || body->truncated || body->bytes.size == 0)
+        return false;
+    unsigned parser = usual_parser(body->content_types[0]);
+    if (parser == PARSER_FORM && begins_as_form(body->bytes)) {
+        if (wants(search, BODY_FORM))
+            form_fields(body->bytes, search);
+        return true;
+    }
+    if (parser != PARSER_JSON || *body->bytes.data != '{' || begins_with_nul(body->bytes))
+        return false;
+    if (wants(search, BODY_JSON))
+        json_values(body->bytes, search);
+    return true;
+}
+
+size_t body_accounts(const struct body *body, const struct body_source *sources, size_t source_count,
+                     struct body_found *found)
+{
+    struct body_search search = { sources, source_count < BODY_SOURCES_MAX ? source_count : BODY_SOURCES_MAX, found };
+    if (!search_usual(&search, body))
+        search_any(&search, body);
     return found->count;
 }

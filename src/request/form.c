@@ -1,24 +1,20 @@
 /* Fields of application/x-www-form-urlencoded. */
 #include "request/form.h"
 
+#include "hint.h"
+#include "request/scan.h"
+
 #include <string.h>
 
-/* What a byte of a pair is.  A table, since nearly every byte of a body is asked. */
-enum { ESCAPE = 1, EQUALS = 2 };
-static const uint8_t kinds[256] = { ['%'] = ESCAPE, ['+'] = ESCAPE, ['='] = EQUALS };
+/* What a byte of a pair is.  A table, since nearly every byte of a name is asked. */
+enum { ESCAPE = 1, EQUALS = 2, AMPERSAND = 4, SEMICOLON = 8 };
+static const uint8_t kinds[256] = {
+    ['%'] = ESCAPE, ['+'] = ESCAPE, ['='] = EQUALS, ['&'] = AMPERSAND, [';'] = SEMICOLON
+};
 
 static unsigned kind_of(char c)
 {
     return kinds[(unsigned char)c];
-}
-
-/* How many bytes stand for themselves. */
-static size_t plain_size(const char *at, size_t left)
-{
-    size_t size = 0;
-    while (size < left && (kind_of(at[size]) & ESCAPE) == 0)
-        size++;
-    return size;
 }
 
 /* The byte that an escape stands for; *size is that of the escape, 1 if it is none. */
@@ -37,23 +33,41 @@ static char unescape(const char *at, size_t left, bool plus, size_t *size, bool 
     return (char)(high * 16 + low);
 }
 
-size_t form_decode(struct drossel_text text, bool plus, char *out, size_t cap, bool *faulty)
+struct room {
+    char *at;
+    size_t cap;
+};
+
+/* Where a block may be read and written, the bytes that stand for themselves are copied with it; what it copies behind them is written
+ * over, or is beyond the end.  `readable`: so many bytes are there from the text's beginning on, though not all of them are its own. */
+static inline size_t decode(struct drossel_text text, size_t readable, bool plus, struct room out, bool *faulty)
 {
+    const scan_block percents = scan_all('%'), pluses = scan_all('+');
     size_t size = 0, taken;
-    for (size_t i = 0; i < text.size; i += taken) {
-        taken = plain_size(text.data + i, text.size - i);
-        if (taken > 0) {
-            if (size < cap)
-                memcpy(out + size, text.data + i, taken < cap - size ? taken : cap - size);
+    for (size_t at = 0; at < text.size; at += taken) {
+        if (readable - at >= SCAN_BYTES && size + SCAN_BYTES <= out.cap) {
+            scan_block block = scan_load(text.data + at);
+            memcpy(out.at + size, &block, sizeof block);
+            taken = scan_first((scan_block)(block == percents) | (scan_block)(block == pluses));
+            taken = taken < text.size - at ? taken : text.size - at;
             size += taken;
-            continue;
+            if (taken > 0)
+                continue;
         }
-        char c = unescape(text.data + i, text.size - i, plus, &taken, faulty);
-        if (size < cap)
-            out[size] = c;
+        char c = text.data[at];
+        taken = 1;
+        if ((kind_of(c) & ESCAPE) != 0)
+            c = unescape(text.data + at, text.size - at, plus, &taken, faulty);
+        if (size < out.cap)
+            out.at[size] = c;
         size++;
     }
     return size;
+}
+
+size_t form_decode(struct drossel_text text, bool plus, char *out, size_t cap, bool *faulty)
+{
+    return decode(text, text.size, plus, (struct room){ out, cap }, faulty);
 }
 
 static char lower(char c)
@@ -61,9 +75,9 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-static bool is_same(char c, char wanted)
+static inline bool is_same(char c, char wanted)
 {
-    return lower(c) == lower(wanted) || (wanted == '_' && (c == '.' || c == ' ' || c == '['));
+    return c == wanted || lower(c) == lower(wanted) || (wanted == '_' && (c == '.' || c == ' ' || c == '['));
 }
 
 enum form_name form_name_compare(struct drossel_text name, struct drossel_text wanted)
@@ -82,73 +96,123 @@ enum form_name form_name_compare(struct drossel_text name, struct drossel_text w
     return name.data[wanted.size] == '[' ? FORM_NAME_ARRAY : FORM_NAME_OTHER;
 }
 
-static void keep_value(struct drossel_text value, uint32_t source, const struct body_search *search)
+/* A pair as it stands in the body, which goes on for `readable` bytes from the value on. */
+struct pair {
+    struct drossel_text name, value;
+    size_t readable;
+};
+
+static void keep_value(const struct pair *pair, uint32_t source, const struct body_search *search)
 {
-    size_t cap;
-    char *room = body_room(search, &cap);
-    body_keep(search, source, form_decode(value, true, room, cap, &search->found->malformed));
+    struct room room;
+    room.at = body_room(search, &room.cap);
+    body_keep(search, source, decode(pair->value, pair->readable, true, room, &search->found->malformed));
 }
 
-/* Takes the name off a pair.  Names are short: one walk takes less than a search for each of the three that it looks for. */
-static struct drossel_text take_name(struct drossel_text *pair, bool *is_encoded)
+static void take_value(const struct pair *pair, uint32_t source, const struct body_search *search)
 {
-    struct drossel_text name = { pair->data, 0 };
-    unsigned seen = 0;
-    while (name.size < pair->size && (kind_of(name.data[name.size]) & EQUALS) == 0)
-        seen |= kind_of(name.data[name.size++]);
-    *is_encoded = seen != 0;
-    size_t taken = name.size + (name.size < pair->size);
-    pair->data += taken;
-    pair->size -= taken;
-    return name;
+    struct drossel_text name = pair->name;
+    if (name.size > BODY_NAME_MAX)
+        name.size = BODY_NAME_MAX;
+    enum form_name is = form_name_compare(name, search->sources[source].name);
+    if (is == FORM_NAME_SAME)
+        keep_value(pair, source, search);
+    search->found->malformed |= is == FORM_NAME_ARRAY;
 }
 
-static void read_pair(struct drossel_text pair, const struct body_search *search)
+static __attribute__((noinline)) void take_pair(const struct pair *pair, const struct body_search *search)
+{
+    for (uint32_t i = 0; i < search->source_count; i++)
+        if (search->sources[i].kind == BODY_FORM && pair->name.size >= search->sources[i].name.size)
+            take_value(pair, i, search);
+}
+
+/* Most fields differ from the wanted ones in their first letter: a bit for each that those may begin with, by its lower five bits, which know
+ * no case. */
+static uint32_t first_letters(const struct body_search *search)
+{
+    uint32_t letters = UINT32_C(1) << (' ' & 31);
+    for (size_t i = 0; i < search->source_count; i++) {
+        char first = search->sources[i].name.size == 0 ? ' ' : *search->sources[i].name.data;
+        if (search->sources[i].kind == BODY_FORM)
+            letters |= first == '_' ? UINT32_MAX : UINT32_C(1) << (first & 31);
+    }
+    return letters;
+}
+
+/* Not inlined: it has an array on the stack, and hardly any name is written so. */
+static __attribute__((noinline)) void take_encoded(struct pair *pair, const struct body_search *search)
 {
     char decoded[BODY_NAME_MAX];
-    bool is_encoded;
-    struct drossel_text name = take_name(&pair, &is_encoded);
-    if (is_encoded) {
-        size_t size = form_decode(name, true, decoded, sizeof decoded, &search->found->malformed);
-        name = (struct drossel_text){ decoded, size < sizeof decoded ? size : sizeof decoded };
-    } else if (name.size > sizeof decoded) {
-        name.size = sizeof decoded;
+    size_t size = form_decode(pair->name, true, decoded, sizeof decoded, &search->found->malformed);
+    pair->name = (struct drossel_text){ decoded, size < sizeof decoded ? size : sizeof decoded };
+    take_pair(pair, search);
+}
+
+/* The end of the name at `at`; sets *encoded to other than 0 if it is written in escapes. */
+static inline const char *name_end(const char *at, const char *end, bool semicolons, uint32_t *encoded)
+{
+    const unsigned stops = EQUALS | AMPERSAND | (semicolons ? SEMICOLON : 0u);
+    *encoded = 0;
+    for (; !semicolons && end - at >= SCAN_BYTES; at += SCAN_BYTES) {
+        scan_block block = scan_load(at);
+        uint32_t ends = scan_bits((scan_block)(block == scan_all('=')) | (scan_block)(block == scan_all('&')));
+        uint32_t escapes = scan_bits((scan_block)(block == scan_all('%')) | (scan_block)(block == scan_all('+')));
+        *encoded |= escapes & ~ends & (ends - 1); /* those before the first end */
+        if (ends != 0)
+            return at + __builtin_ctz(ends);
     }
-    for (uint32_t i = 0; i < search->source_count; i++) {
-        if (search->sources[i].kind != BODY_FORM || name.size < search->sources[i].name.size)
+    for (; at < end && (kind_of(*at) & stops) == 0; at++)
+        *encoded |= kind_of(*at) == ESCAPE;
+    return at;
+}
+
+/* The end of a value.  Each byte is looked at once, however many separators there are; most values are short. */
+static inline const char *value_end(const char *at, const char *end, bool semicolons)
+{
+    if (semicolons) {
+        while (at < end && *at != '&' && *at != ';')
+            at++;
+        return at;
+    }
+    for (unsigned i = 0; i < 2 && end - at >= SCAN_BYTES; i++, at += SCAN_BYTES) {
+        uint32_t ends = scan_bits((scan_block)(scan_load(at) == scan_all('&')));
+        if (ends != 0)
+            return at + __builtin_ctz(ends);
+    }
+    const char *separator = at == end ? NULL : memchr(at, '&', (size_t)(end - at));
+    return separator == NULL ? end : separator;
+}
+
+/* Compiled twice: nearly no body has a semicolon. */
+static inline __attribute__((always_inline)) void read_pairs(struct drossel_text body, bool semicolons,
+                                                             const struct body_search *search)
+{
+    const char *at = body.data, *end = at + body.size;
+    const uint32_t letters = first_letters(search);
+    for (; at < end; at += at < end) { /* and over the separator */
+        uint32_t encoded;
+        const char *name = at, *name_stop = at = name_end(at, end, semicolons, &encoded), *value = at;
+        if (at < end && *at == '=') {
+            value++;
+            at = value_end(value, end, semicolons);
+        }
+        if (likely(encoded == 0 && (letters >> (*name & 31) & 1) == 0))
             continue;
-        enum form_name is = form_name_compare(name, search->sources[i].name);
-        if (is == FORM_NAME_SAME)
-            keep_value(pair, i, search);
-        search->found->malformed |= is == FORM_NAME_ARRAY;
+        struct pair pair = { .name = { name, (size_t)(name_stop - name) },
+                             .value = { value, (size_t)(at - value) },
+                             .readable = (size_t)(end - value) };
+        if (encoded != 0)
+            take_encoded(&pair, search);
+        else
+            take_pair(&pair, search);
     }
 }
 
-/* The size of what stands before the next separator.  Each byte is looked at once, however many separators there are. */
-static size_t pair_size(const char *at, size_t left, bool semicolons)
+static __attribute__((noinline)) void read_pairs_at_semicolons(struct drossel_text body,
+                                                               const struct body_search *search)
 {
-    if (!semicolons) {
-        const char *end = memchr(at, '&', left);
-        return end == NULL ? left : (size_t)(end - at);
-    }
-    size_t size = 0;
-    while (size < left && at[size] != '&' && at[size] != ';')
-        size++;
-    return size;
-}
-
-static void read_pairs(struct drossel_text body, bool semicolons, const struct body_search *search)
-{
-    const char *at = body.data;
-    size_t left = body.size;
-    while (left > 0) {
-        size_t size = pair_size(at, left, semicolons);
-        if (size > 0)
-            read_pair((struct drossel_text){ at, size }, search);
-        size += size < left;
-        at += size;
-        left -= size;
-    }
+    read_pairs(body, true, search);
 }
 
 void form_fields(struct drossel_text body, const struct body_search *search)
@@ -157,5 +221,5 @@ void form_fields(struct drossel_text body, const struct body_search *search)
         return;
     read_pairs(body, false, search);
     if (memchr(body.data, ';', body.size) != NULL)
-        read_pairs(body, true, search);
+        read_pairs_at_semicolons(body, search);
 }

@@ -1,6 +1,7 @@
 /* Values of JSON by dotted path. */
 #include "request/json_body.h"
-#include "request/form.h"
+#include "hint.h"
+#include "request/scan.h"
 
 #include <string.h>
 
@@ -8,7 +9,7 @@
 enum expected { VALUE, VALUE_OR_END, KEY, KEY_OR_END, ANYTHING /* in a container too deep to know */, AFTER };
 
 struct scan {
-    const char *at, *end;
+    const char *begin, *at, *end;
     const struct body_search *search;
     size_t depth; /* open containers */
     enum expected expected;
@@ -71,41 +72,39 @@ static inline void skip_space(struct scan *scan)
         skip_space_and_comments(scan);
 }
 
-#define ONES (UINT64_MAX / 255)
-
-/* The lowest byte that is zero has its highest bit set in the result; those above it may have too. */
-static inline uint64_t zero_bytes(uint64_t bytes)
+/* Which bytes of a block are the quote, a backslash or a control character. */
+static inline uint32_t marks_in(const char *at, char quote)
 {
-    return (bytes - ONES) & ~bytes & ONES << 7;
+    scan_block bytes = scan_load(at);
+    scan_block found = (scan_block)(bytes == scan_all(quote)) | (scan_block)(bytes == scan_all('\\'));
+    return scan_bits(found | (scan_block)(bytes < scan_all(' ')));
 }
 
-/* The first byte from `at` on that is the quote, a backslash or a control character.  Eight at a time: most of a body is the
- * inside of strings. */
-static inline const char *run_end(const char *at, const char *end, char quote)
+/* The first of those from `at` on.  Sixteen at a time: most of a body is the inside of strings; for the rest the body's last sixteen bytes are
+ * looked at again, where it has so many.  `begin`: of the body. */
+static inline const char *run_end(const char *begin, const char *at, const char *end, char quote)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    uint64_t bytes, quotes = ONES * (unsigned char)quote, backslashes = ONES * '\\', spaces = ONES * ' ';
-    for (; end - at >= (ptrdiff_t)sizeof bytes; at += sizeof bytes) {
-        memcpy(&bytes, at, sizeof bytes);
-        uint64_t controls = (bytes - spaces) & ~bytes & ONES << 7;
-        uint64_t found = zero_bytes(bytes ^ quotes) | zero_bytes(bytes ^ backslashes) | controls;
-        if (found != 0)
-            return at + __builtin_ctzll(found) / 8;
+    for (; end - at >= SCAN_BYTES; at += SCAN_BYTES) {
+        uint32_t marks = marks_in(at, quote);
+        if (marks != 0)
+            return at + __builtin_ctz(marks);
     }
-#endif
+    if (at < end && end - begin >= SCAN_BYTES) {
+        uint32_t marks = marks_in(end - SCAN_BYTES, quote) >> (SCAN_BYTES - (end - at));
+        return marks != 0 ? at + __builtin_ctz(marks) : end;
+    }
     while (at < end && *at != quote && *at != '\\' && (unsigned char)*at >= ' ')
         at++;
     return at;
 }
 
 /* Reads a string, its opening quote being at `at`; returns its inside. */
-static struct drossel_text read_string(struct scan *scan, bool *escapes)
+static inline struct drossel_text read_string(struct scan *scan, char quote, bool *escapes)
 {
-    char quote = *scan->at++;
-    const char *start = scan->at, *at = start, *end = scan->end;
+    const char *start = ++scan->at, *at = start, *end = scan->end;
     scan->faulty |= quote != '"';
     for (;; at++) {
-        at = run_end(at, end, quote);
+        at = run_end(scan->begin, at, end, quote);
         if (at == end || *at == quote)
             break;
         if (*at != '\\') {
@@ -177,6 +176,9 @@ static inline char next_letter(struct drossel_text text, size_t *at)
 static bool is_same_key(struct drossel_text key, struct drossel_text wanted)
 {
     size_t i = 0, j = 0;
+    while (i < key.size && i < wanted.size && key.data[i] == wanted.data[i]) /* nearly always as it is written */
+        i++;
+    j = i = i < key.size || i < wanted.size ? 0 : i;
     while (i < key.size && j < wanted.size)
         if (next_letter(key, &i) != next_letter(wanted, &j))
             return false;
@@ -230,21 +232,24 @@ static void refuse_value(struct scan *scan)
         scan->faulty |= is_wanted(scan, i);
 }
 
-static void take_string(struct scan *scan, struct drossel_text raw, bool escapes)
+static void keep_string(struct scan *scan, uint32_t source, struct drossel_text raw, bool escapes)
 {
     size_t cap;
+    if (!escapes) {
+        body_copy(scan->search, source, raw);
+        return;
+    }
+    char *room = body_room(scan->search, &cap);
+    body_keep(scan->search, source, json_decode(raw, room, cap, &scan->faulty));
+}
+
+static void take_string(struct scan *scan, struct drossel_text raw, bool escapes)
+{
     if (scan->depth > scan->deepest)
         return;
-    for (uint32_t i = 0; i < scan->search->source_count; i++) {
-        if (!is_wanted(scan, i))
-            continue;
-        if (!escapes) {
-            body_copy(scan->search, i, raw);
-        } else {
-            char *room = body_room(scan->search, &cap);
-            body_keep(scan->search, i, json_decode(raw, room, cap, &scan->faulty));
-        }
-    }
+    for (uint32_t i = 0; i < scan->search->source_count; i++)
+        if (is_wanted(scan, i))
+            keep_string(scan, i, raw, escapes);
 }
 
 /* Most numbers are, and need no call. */
@@ -284,7 +289,7 @@ static void take_word(struct scan *scan, struct drossel_text word)
 static void take_scalar(struct scan *scan)
 {
     bool quoted = *scan->at == '"' || *scan->at == '\'', escapes = false;
-    struct drossel_text text = quoted ? read_string(scan, &escapes) : read_word(scan);
+    struct drossel_text text = quoted ? read_string(scan, *scan->at, &escapes) : read_word(scan);
     skip_space(scan);
     if (scan->at < scan->end && *scan->at == ':') {
         scan->at++;
@@ -364,6 +369,96 @@ static void take_token(struct scan *scan)
     scan->at++;
 }
 
+/* A bit for each letter that a key of one that is wanted may begin with, by its lower five bits, which know no case. */
+static uint32_t first_letters(const struct scan *scan)
+{
+    uint32_t letters = 0;
+    for (size_t i = 0; i < scan->search->source_count; i++) {
+        struct drossel_text name = scan->search->sources[i].name;
+        bool is_usual = name.size > 0 && (unsigned char)*name.data < 0x80;
+        if (scan->wanted[i] == 1)
+            letters |= is_usual ? UINT32_C(1) << (*name.data & 31) : UINT32_MAX;
+    }
+    return letters;
+}
+
+/* A member of the outermost object whose value is a string: take_key and take_string in one. */
+static __attribute__((noinline)) void take_member(struct scan *scan, struct drossel_text key, struct drossel_text value,
+                                                  bool escapes)
+{
+    for (uint32_t i = 0; i < scan->search->source_count; i++)
+        if (scan->wanted[i] == 1 && is_same_key(key, scan->search->sources[i].name))
+            keep_string(scan, i, value, escapes);
+}
+
+static inline const char *after_spaces(const char *at, const char *end)
+{
+    while (at < end && unlikely((unsigned char)*at <= ' ') && is_kind(*at, SPACE))
+        at++;
+    return at;
+}
+
+/* The closing quote of the string at `at`; NULL if there is none, or a fault in it. */
+static inline const char *string_end(const char *begin, const char *at, const char *end, bool *escapes)
+{
+    if (at == end || *at != '"')
+        return NULL;
+    for (at++;; at += 2) {
+        at = run_end(begin, at, end, '"');
+        if (unlikely(end - at < 2)) /* the object ends behind it */
+            return NULL;
+        if (likely(*at == '"'))
+            return at;
+        if (*at != '\\')
+            return NULL;
+        *escapes = true;
+    }
+}
+
+/* Members of the outermost object as nearly all are, `"key": "string",`, from its `{` at `at` on: without the state of the grammar.  The first one
+ * that is anything else is left, from its key on, to those who read token by token.  Returns the last key. */
+static struct drossel_text take_plain_members(struct scan *scan)
+{
+    struct drossel_text last = { NULL, 0 };
+    const char *at = scan->at, *end = scan->end;
+    const uint32_t letters = first_letters(scan);
+    scan->depth = scan->is_object[0] = 1;
+    scan->expected = KEY_OR_END;
+    do {
+        bool escapes = false;
+        const char *key = scan->at = after_spaces(at + 1, end), *key_end = string_end(scan->begin, key, end, &escapes);
+        if (key_end == NULL || escapes)
+            return last;
+        const char *colon = after_spaces(key_end + 1, end);
+        if (colon == end || *colon != ':')
+            return last;
+        const char *value = after_spaces(colon + 1, end), *value_end = string_end(scan->begin, value, end, &escapes);
+        if (value_end == NULL)
+            return last;
+        at = after_spaces(value_end + 1, end);
+        if (at == end || (*at != ',' && *at != '}'))
+            return last;
+        last = (struct drossel_text){ key + 1, (size_t)(key_end - key - 1) };
+        if ((unsigned char)key[1] >= 0x80 || (letters >> (key[1] & 31) & 1) != 0)
+            take_member(scan, last, (struct drossel_text){ value + 1, (size_t)(value_end - value - 1) }, escapes);
+        scan->expected = KEY;
+    } while (*at == ',');
+    scan->at = at;
+    scan->expected = AFTER;
+    return last;
+}
+
+static void take_plain_object(struct scan *scan)
+{
+    struct drossel_text last = take_plain_members(scan);
+    bool is_closed = scan->expected == AFTER;
+    scan->at += is_closed;
+    skip_space(scan);
+    if (scan->at < scan->end && last.data != NULL) /* what follows without a key of its own counts as the last one's */
+        take_key(scan, last, false);
+    scan->depth -= is_closed;
+}
+
 static void find_paths(struct scan *scan, const struct body_search *search)
 {
     scan->deepest = 0;
@@ -384,13 +479,16 @@ void json_values(struct drossel_text body, const struct body_search *search)
     }
     if (body.size == 0)
         return;
-    scan.at = body.data;
+    scan.begin = scan.at = body.data;
     scan.end = body.data + body.size;
     scan.search = search;
     scan.depth = 0;
     scan.expected = VALUE;
     scan.faulty = false;
     find_paths(&scan, search);
+    skip_space(&scan);
+    if (scan.at < scan.end && *scan.at == '{')
+        take_plain_object(&scan);
     for (skip_space(&scan); scan.at < scan.end; skip_space(&scan))
         take_token(&scan);
     bool empty = scan.depth == 0 && scan.expected == VALUE;

@@ -21,7 +21,7 @@ uint64_t key_part_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind, con
 uint64_t key_pair_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind, struct drossel_text name,
                               struct drossel_text value);
 
-/* Hash of an address as it is to be counted (client_key). */
+/* Hash of an address as it is to be counted (client_key): that of the part which its family and its bytes are, four or sixteen of them. */
 uint64_t key_address_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind, const struct drossel_address *address);
 
 /* One hash of several parts' hashes, 2 to KEY_PARTS_MAX. */

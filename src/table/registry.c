@@ -74,16 +74,21 @@ static uint32_t compile_once(struct compiled_limit *compiled, const struct engin
     return seen;
 }
 
-const struct engine_limit *table_engine_at(struct table *table, uint32_t index)
+SELDOM static const struct engine_limit *compile(struct table *table, uint32_t index)
+{
+    const struct table_limit *limit = table_limit_at(table, index);
+    struct compiled_limit *compiled = &table->compiled[index];
+    if (limit == NULL || atomic_load_explicit(&compiled->state, memory_order_acquire) == UNUSABLE)
+        return NULL;
+    return compile_once(compiled, &limit->spec) == USABLE ? &compiled->limit : NULL;
+}
+
+inline const struct engine_limit *table_engine_at(struct table *table, uint32_t index)
 {
     if (index >= TABLE_LIMITS_MAX)
         return NULL;
     struct compiled_limit *compiled = &table->compiled[index];
-    uint32_t state = atomic_load_explicit(&compiled->state, memory_order_acquire);
-    if (state == USABLE)
-        return &compiled->limit;
-    const struct table_limit *limit = table_limit_at(table, index);
-    if (limit == NULL || state == UNUSABLE)
-        return NULL;
-    return compile_once(compiled, &limit->spec) == USABLE ? &compiled->limit : NULL;
+    /* acquire: what was compiled is seen */
+    bool is_usable = atomic_load_explicit(&compiled->state, memory_order_acquire) == USABLE;
+    return likely(is_usable) ? &compiled->limit : compile(table, index);
 }

@@ -1,6 +1,7 @@
 /* A judgement and a charge at once come to the same as one after the other. */
 #include "trial.h"
 
+#include "engine/algorithm.h"
 #include "engine/stamps.h"
 
 struct stream {
@@ -87,6 +88,64 @@ static void passing_comes_to_the_same_as_judging_and_charging(void **unused)
     assert_true(stream.left > 100000);
 }
 
+/* One charge given back, both ways. */
+static void refund_both(struct stream *stream, struct engine_state *state, uint64_t cost, uint64_t mark)
+{
+    struct engine_state given = *state;
+    struct sliding_open_refund open = { .cost = cost, .mark = mark };
+    const struct engine_state before = given;
+    bool yes = sliding_refund_open(&given, &stream->limit, &open, stream->now_ns);
+    uint64_t back = sliding_refund(state, &stream->limit, cost, mark, stream->now_ns);
+    if (!yes) {
+        assert_memory_equal(&given, &before, sizeof given);
+        stream->left++;
+        return;
+    }
+    stream->passed++;
+    if (open.back != back || memcmp(&given, state, sizeof given) != 0)
+        fail_msg("N %lu per %lu ns: %lu and %lu given back at %lu of %lu", (unsigned long)stream->limit.spec.count,
+                 (unsigned long)stream->limit.spec.period_ns, (unsigned long)open.back, (unsigned long)back,
+                 (unsigned long)stream->now_ns, (unsigned long)mark);
+}
+
+/* Requests and refunds by turns; some marks are of charges that have left, or never were. */
+static void run_refunds(struct stream *stream, unsigned requests)
+{
+    struct engine_state state;
+    memset(&state, 0, sizeof state);
+    uint64_t marks[8] = { 0 }, period_ns = stream->limit.spec.period_ns, count = stream->limit.spec.count;
+    for (unsigned i = 0; i < requests; i++) {
+        stream->now_ns += random_below(&stream->seed, 8) == 0 ? random_below(&stream->seed, 2 * period_ns)
+                                                              : random_below(&stream->seed, period_ns / count + 2);
+        if (random_below(&stream->seed, 50) == 0)
+            stream->now_ns -= random_below(&stream->seed, period_ns / 4 + 1);
+        uint64_t *mark = &marks[random_below(&stream->seed, 8)], cost = 1 + random_below(&stream->seed, 3);
+        engine_settle_clock(&state, &stream->limit, stream->now_ns);
+        if (random_below(&stream->seed, 2) == 0) {
+            refund_both(stream, &state, cost, *mark - (random_below(&stream->seed, 20) == 0));
+            continue;
+        }
+        struct engine_verdict verdict = request(&state, &stream->limit, cost, stream->now_ns);
+        if (verdict.allowed)
+            *mark = verdict.mark;
+    }
+}
+
+static void giving_back_to_an_open_stamp_comes_to_the_same(void **unused)
+{
+    (void)unused;
+    struct stream stream = { .seed = 47, .now_ns = START };
+    for (unsigned i = 0; i < 2000; i++) {
+        uint64_t count = 1 + random_below(&stream.seed, i % 3 == 0 ? 20 : i % 3 == 1 ? 300 : 100000);
+        struct engine_spec spec = { .count = count, .period_ns = MS + random_below(&stream.seed, 40 * SECOND) };
+        spec.flags = (uint16_t)(i % 2 == 0 ? ENGINE_REFUNDABLE : 0);
+        if (engine_compile(&spec, &stream.limit) == NULL)
+            run_refunds(&stream, 200);
+    }
+    assert_true(stream.passed > 20000); /* neither way is idle here */
+    assert_true(stream.left > 20000);
+}
+
 static void only_a_plain_sliding_window_is_passed(void **unused)
 {
     (void)unused;
@@ -134,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passing_comes_to_the_same_as_judging_and_charging),
+        cmocka_unit_test(giving_back_to_an_open_stamp_comes_to_the_same),
         cmocka_unit_test(only_a_plain_sliding_window_is_passed),
         cmocka_unit_test(a_blocked_key_is_not_passed),
         cmocka_unit_test(the_grid_is_a_division_rounded_up),

@@ -116,11 +116,13 @@ static void requests_pass_that_would_be_allowed_and_no_others(void **state)
         "limits: { a: { by: path, allow: 20 per 10s } }\n",
         "limits: { a: { by: [address, path], allow: 5 per 10s } }\n",
         "limits: { a: { by: [path, address], allow: 5 per 10s }, b: { by: address, allow: 30 per 20s } }\n",
-        "limits: { a: { by: address, allow: [10 per 2s, 20 per 10s] }, b: { by: path, allow: 25 per 10s, block: 2s } }\n",
+        "limits: { a: { by: address, allow: [10 per 2s, 20 per 10s] }, b: { by: path, allow: 25 per 10s, block: 2s } "
+        "}\n",
         "limits: { a: { by: address, allow: 20 per 10s }, b: { by: path, allow: 3 per 10s, dry_run: true } }\n",
         "limits: { a: { by: address, allow: 20 per 10s, dry_run: true } }\n",
         "client: { ipv6_prefix: 32 }\nlimits: { a: { by: address, allow: 20 per 10s, ban: 3s } }\n",
-        "limits: { a: { by: address, allow: 15 per 10s }, b: { by: path, allow: 30 per 10s }, c: { by: [address, path], "
+        "limits: { a: { by: address, allow: 15 per 10s }, b: { by: path, allow: 30 per 10s }, c: { by: [address, "
+        "path], "
         "allow: 4 per 5s }, d: { by: site, allow: 70 per 10s } }\n",
     };
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
@@ -135,14 +137,16 @@ static void what_needs_more_than_address_and_path_does_not_pass(void **state)
     static const char *const policies[] = {
         "limits: { a: { by: header.x-team, allow: 20 per 10s } }\n",
         "client: { token_from: [header.x-key] }\nlimits: { a: { by: token, allow: 20 per 10s } }\n",
-        "client: { trusted: [127.0.0.1], address_from: x-real-ip }\nlimits: { a: { by: address, allow: 20 per 10s } }\n",
+        "client: { trusted: [127.0.0.1], address_from: x-real-ip }\nlimits: { a: { by: address, allow: 20 per 10s } "
+        "}\n",
         "exempt: { addresses: [10.0.0.0/8] }\nlimits: { a: { by: address, allow: 20 per 10s } }\n",
         "classes: { api: { path_begins: /api/ } }\nlimits: { a: { for: api, by: address, allow: 20 per 10s } }\n",
         "limits: { a: { by: address, allow: 20 per 10s, only: [library] } }\n",
         "limits: { a: { by: address, allow: 20 per 10s, overrides: { 192.0.2.1: 4 per 10s } } }\n",
         "limits: { a: { by: address, allow: 20 per 10s, algorithm: bucket } }\n",
         "limits: { a: { by: address, allow: 20 per 10s }, b: { by: address, allow: 5 failures per 10s } }\n",
-        "limits: { a: { by: address, allow: [1 per 1s, 1 per 2s, 1 per 3s, 1 per 4s, 1 per 5s] }, b: { by: path, allow: [1 "
+        "limits: { a: { by: address, allow: [1 per 1s, 1 per 2s, 1 per 3s, 1 per 4s, 1 per 5s] }, b: { by: path, "
+        "allow: [1 "
         "per 1s, 1 per 2s, 1 per 3s, 1 per 4s] } }\n",
     };
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
@@ -158,8 +162,10 @@ static void the_path_is_asked_for_only_where_it_counts(void **state)
 {
     (void)state;
     bool has_path;
-    struct inner without = open_inner("limits: { a: { by: address, allow: 2 per 1s }, b: { by: site, allow: 9 per 1s } }\n");
-    struct inner with = open_inner("limits: { a: { by: address, allow: 2 per 1s }, b: { by: path, allow: 9 per 1s } }\n");
+    struct inner without =
+        open_inner("limits: { a: { by: address, allow: 2 per 1s }, b: { by: site, allow: 9 per 1s } }\n");
+    struct inner with =
+        open_inner("limits: { a: { by: address, allow: 2 per 1s }, b: { by: path, allow: 9 per 1s } }\n");
     assert_true(limiter_passes(without.limiter, &has_path));
     assert_false(has_path);
     assert_true(limiter_passes(with.limiter, &has_path));

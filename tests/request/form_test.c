@@ -114,6 +114,141 @@ static void the_last_of_many_fields_is_found(void **state)
     body_assert(&test, body_form_email, 1);
 }
 
+/* ---- the same by a slow reader, which looks at one byte at a time ---- */
+
+struct model {
+    char text[4096];
+    size_t size;
+    bool faulty;
+};
+
+static int digit(int c)
+{
+    const char *digits = "0123456789abcdef", *at = c == 0 ? NULL : strchr(digits, c | 0x20);
+    return at == NULL || (c & 0x80) != 0 || (c < '0') ? -1 : (int)(at - digits);
+}
+
+static void model_decode(struct model *model, const char *at, const char *end)
+{
+    model->size = 0;
+    model->faulty = false;
+    while (at < end) {
+        int c = (unsigned char)*at++;
+        if (c == '+') {
+            c = ' ';
+        } else if (c == '%' && end - at >= 2 && digit(at[0]) >= 0 && digit(at[1]) >= 0) {
+            c = digit(at[0]) * 16 + digit(at[1]);
+            at += 2;
+        } else if (c == '%') {
+            model->faulty = true;
+        }
+        model->text[model->size++] = (char)c;
+    }
+}
+
+static void expect_pair(const char *at, const char *end, struct body_found *found)
+{
+    struct model name, value;
+    const char *equals = at == end ? NULL : memchr(at, '=', (size_t)(end - at));
+    model_decode(&name, at, equals == NULL ? end : equals);
+    found->malformed |= name.faulty;
+    enum form_name is =
+        form_name_compare((struct drossel_text){ name.text, name.size < BODY_NAME_MAX ? name.size : BODY_NAME_MAX },
+                          body_form_email[0].name);
+    found->malformed |= is == FORM_NAME_ARRAY;
+    if (is != FORM_NAME_SAME || equals == NULL)
+        return;
+    model_decode(&value, equals + 1, end);
+    found->malformed |= value.faulty;
+    for (size_t i = 0; i < found->count; i++)
+        if (found->value[i].text.size == value.size && memcmp(found->value[i].text.data, value.text, value.size) == 0)
+            return;
+    if (value.size == 0)
+        return;
+    if (found->count == BODY_VALUES_MAX) {
+        found->too_many = true;
+        return;
+    }
+    char *kept = found->buffer + found->used;
+    memcpy(kept, value.text, value.size);
+    found->value[found->count++].text = (struct drossel_text){ kept, value.size };
+    found->used += value.size;
+}
+
+static void expect(struct drossel_text body, struct body_found *found)
+{
+    const char *at = body.data, *end = at + body.size;
+    bool semicolons = memchr(body.data, ';', body.size) != NULL;
+    for (int pass = 0; pass <= semicolons; pass++)
+        for (const char *begin = at, *stop; begin <= end; begin = stop + 1) {
+            for (stop = begin; stop < end && *stop != '&' && !(pass == 1 && *stop == ';');)
+                stop++;
+            expect_pair(begin, stop, found);
+        }
+}
+
+static unsigned random_below(uint64_t *seed, unsigned n)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)(*seed >> 33) % n;
+}
+
+/* Names and values begin and end anywhere within a block of sixteen bytes. */
+static void a_reader_of_single_bytes_finds_the_same(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = { "email",
+                                          "email=",
+                                          "Email=",
+                                          "%65mail=",
+                                          "&email=",
+                                          "&",
+                                          "=",
+                                          "%40",
+                                          "%4",
+                                          "%",
+                                          "+",
+                                          "bob",
+                                          "a-long-name-of-some-field=",
+                                          "a value that goes on for a while",
+                                          ";",
+                                          "x",
+                                          "[",
+                                          ".",
+                                          "emai",
+                                          "%zz",
+                                          "&password=correct+horse&" };
+    static char buffers[2][BODY_BUFFER_BYTES], ours[2 * BODY_BUFFER_BYTES], theirs[2 * BODY_BUFFER_BYTES];
+    uint64_t seed = 5;
+    unsigned with_values = 0, malformed = 0;
+    for (unsigned round = 0; round < 60000; round++) {
+        char text[1024];
+        size_t size = 0;
+        for (unsigned n = 1 + random_below(&seed, 16); n > 0; n--) {
+            const char *piece = pieces[random_below(&seed, sizeof pieces / sizeof *pieces)];
+            memcpy(text + size, piece, strlen(piece));
+            size += strlen(piece);
+        }
+        char *body = malloc(size); /* of its exact size, so that one byte too many is seen */
+        assert_non_null(body);
+        memcpy(body, text, size);
+        struct body_found found, expected;
+        body_found_init(&found, buffers[0], sizeof buffers[0]);
+        body_found_init(&expected, buffers[1], sizeof buffers[1]);
+        struct body_search search = { body_form_email, 1, &found };
+        form_fields((struct drossel_text){ body, size }, &search);
+        expect((struct drossel_text){ body, size }, &expected);
+        free(body);
+        body_describe(&found, ours, sizeof ours);
+        body_describe(&expected, theirs, sizeof theirs);
+        if (strcmp(ours, theirs) != 0)
+            fail_msg("%.*s\nfound %s, expected %s", (int)size, text, ours, theirs);
+        with_values += found.count > 0;
+        malformed += found.malformed;
+    }
+    assert_true(with_values > 10000 && malformed > 10000 && malformed < 55000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +257,7 @@ int main(void)
         cmocka_unit_test(what_is_read_in_different_ways_is_malformed),
         cmocka_unit_test(the_type_is_found_in_any_spelling),
         cmocka_unit_test(the_last_of_many_fields_is_found),
+        cmocka_unit_test(a_reader_of_single_bytes_finds_the_same),
     };
     return cmocka_run_group_tests_name("form", tests, NULL, NULL);
 }

@@ -287,6 +287,83 @@ static void a_library_agrees_on_what_is_json(void **state)
     assert_true(accepted > 1000 && found_values > 50);
 }
 
+static unsigned random_of(uint64_t *seed, unsigned n)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)(*seed >> 33) % n;
+}
+
+static void describe_json(const char *bytes, size_t size, char *out, size_t cap)
+{
+    static char buffer[BODY_BUFFER_BYTES];
+    static const struct body_source sources[] = { { BODY_JSON, DROSSEL_TEXT("email") },
+                                                  { BODY_JSON, DROSSEL_TEXT("user.email") } };
+    char *copy = malloc(size); /* of its exact size, so that one byte too many is seen */
+    assert_non_null(copy);
+    memcpy(copy, bytes, size);
+    struct body_found found;
+    body_found_init(&found, buffer, sizeof buffer);
+    struct body_search search = { sources, 2, &found };
+    json_values((struct drossel_text){ copy, size }, &search);
+    free(copy);
+    body_describe(&found, out, cap);
+}
+
+/* Behind a member that is a number an object is read token by token: the same must come of it. */
+static void members_are_found_alike_with_and_without_the_grammar(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = { "\"email\"",
+                                          "\"email\":",
+                                          "\"email\":\"bob\",",
+                                          "\"Email\" : \"eve\" ,",
+                                          "\"password\":\"correct horse battery\",",
+                                          ":",
+                                          ",",
+                                          "}",
+                                          "{",
+                                          "[",
+                                          "]",
+                                          " ",
+                                          "\"",
+                                          "\\",
+                                          "\"a\\\"b\"",
+                                          "null",
+                                          "1",
+                                          "/* */",
+                                          "'x'",
+                                          "\x01",
+                                          "\"\\u0065mail\":",
+                                          "\"user\":",
+                                          "\"x\",",
+                                          "\"\":\"\",",
+                                          "\"k\xe2\x84\xaa\":" };
+    static char ours[2 * BODY_BUFFER_BYTES], wanted[2 * BODY_BUFFER_BYTES];
+    uint64_t seed = 9;
+    unsigned found = 0, faulty = 0;
+    for (unsigned round = 0; round < 60000; round++) {
+        char body[1024] = "{\"zz\":0,", alone[1024] = "{";
+        strcat(body, "\"a\":\"b\","); /* what begins otherwise is no plain member, and no comparison */
+        strcat(alone, "\"a\":\"b\",");
+        for (unsigned n = 1 + random_of(&seed, 10); n > 0; n--) {
+            const char *piece = pieces[random_of(&seed, sizeof pieces / sizeof *pieces)];
+            strcat(body, piece);
+            strcat(alone, piece);
+        }
+        if (random_of(&seed, 2) == 0) {
+            strcat(body, "\"last\":\"one\"}");
+            strcat(alone, "\"last\":\"one\"}");
+        }
+        describe_json(alone, strlen(alone), ours, sizeof ours);
+        describe_json(body, strlen(body), wanted, sizeof wanted);
+        if (strcmp(ours, wanted) != 0)
+            fail_msg("%s\nfound %s, expected %s", alone, ours, wanted);
+        found += *ours != '!' && *ours != '\0';
+        faulty += strchr(ours, '!') != NULL;
+    }
+    assert_true(found > 5000 && faulty > 5000 && faulty < 59900);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +377,7 @@ int main(void)
         cmocka_unit_test(no_depth_hides_a_key),
         cmocka_unit_test(the_last_of_many_keys_is_found),
         cmocka_unit_test(a_library_agrees_on_what_is_json),
+        cmocka_unit_test(members_are_found_alike_with_and_without_the_grammar),
     };
     return cmocka_run_group_tests_name("json body", tests, NULL, NULL);
 }

@@ -1,0 +1,159 @@
+/*
+ * The shortest way of a login: a policy whose only limit counts failures by account, or by account and address, and a key that has room.
+ *
+ * It comes to the same as the short way (limiter_short.c), without the lists of limits and of a request's parts: the account is folded and
+ * hashed where it is needed, once.  Whatever is not as expected is left to the others, with nothing changed.
+ */
+#include "limiter_private.h"
+
+#include "request/key.h"
+
+static enum login_subject subject_kind(const struct policy_subject *subject)
+{
+    bool begins = subject->part[0].kind == POLICY_BY_ACCOUNT;
+    if (subject->part_count == 1 && begins)
+        return LOGIN_ACCOUNT;
+    if (subject->part_count != 2)
+        return LOGIN_OTHER;
+    enum policy_part_kind first = subject->part[0].kind, second = subject->part[1].kind;
+    if (first == POLICY_BY_ACCOUNT && second == POLICY_BY_ADDRESS)
+        return LOGIN_ACCOUNT_ADDRESS;
+    return first == POLICY_BY_ADDRESS && second == POLICY_BY_ACCOUNT ? LOGIN_ADDRESS_ACCOUNT : LOGIN_OTHER;
+}
+
+static bool takes_accounts_of_bodies(const struct policy *policy)
+{
+    return policy->account_from_count > 0 &&
+           (policy->account_from[0].kind == POLICY_FROM_FORM || policy->account_from[0].kind == POLICY_FROM_JSON);
+}
+
+void limiter_login_plan(struct limiter *limiter)
+{
+    const struct policy *policy = limiter->policy;
+    if (policy->limit_count != 1 || policy->rate_count != 1 || limiter->everything == NULL || limiter->has_exemptions)
+        return;
+    const struct limit_plan *limit = &limiter->limits[0];
+    const struct rate_plan *rate = &limiter->rates[0];
+    if (!limit->is_short || !limit->opens || limit->varies || rate->cost == 0 || rate->dry_run ||
+        !rate->engine.is_plain)
+        return;
+    limiter->login_subject = subject_kind(&policy->subjects[limit->subject]);
+    if (limiter->login_subject != LOGIN_OTHER && takes_accounts_of_bodies(policy))
+        limiter->login = rate;
+}
+
+/* The one account that the request names; NULL if that has to be looked into. */
+static inline const struct drossel_text *account_of(const struct drossel_request *request)
+{
+    if (request->account.size > 0)
+        return &request->account;
+    return request->account_count == 1 && !request->is_account_unreadable ? request->accounts : NULL;
+}
+
+/* As key_address_hash, by the code that has just hashed the account. */
+static inline uint64_t address_hash(const struct limiter *limiter, const struct drossel_address *client)
+{
+    struct drossel_address counted;
+    if (client->family == DROSSEL_IPV6) {
+        counted = client_key(client, limiter->policy->ipv6_prefix);
+        client = &counted;
+    }
+    size_t size = client->family == DROSSEL_IPV4 ? 4 : sizeof client->bytes;
+    return key_part_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, &client->family, 1 + size);
+}
+
+/* The hash of the limit's subject, as key_join of its parts. */
+static inline uint64_t subject_of(const struct limiter *limiter, const struct drossel_address *client, uint64_t account)
+{
+    static const uint8_t kinds[3] = { POLICY_BY_ACCOUNT, POLICY_BY_ADDRESS, POLICY_BY_ACCOUNT };
+    if (limiter->login_subject == LOGIN_ACCOUNT)
+        return account;
+    const uint64_t parts[3] = { account, address_hash(limiter, client), account };
+    unsigned first = limiter->login_subject == LOGIN_ADDRESS_ACCOUNT;
+    return key_join(&parts[first], &kinds[first], 2);
+}
+
+static inline void begin(const struct rate_plan *rate, const struct drossel_address *client, struct table_key key,
+                         struct drossel_decision *decision)
+{
+    limiter_begin_decision(decision);
+    decision->limit = rate->limit;
+    decision->limit_name = rate->limit_name;
+    decision->client = *client;
+    decision->subject_hash = key.home;
+    decision->quota[0].name = rate->name;
+    decision->quota[0].count = rate->engine.spec.count;
+    decision->quota[0].window_ns = rate->engine.spec.period_ns;
+    decision->quota[0].violated = false;
+    decision->quota[0].counts_failures = true;
+    decision->quota_count = 1;
+}
+
+static inline void finish(const struct rate_plan *rate, const struct store_pass *pass, uint64_t now_ns,
+                          struct drossel_decision *decision)
+{
+    decision->remaining = decision->quota[0].remaining = pass->remaining;
+    decision->used = pass->used;
+    decision->quota[0].more_ns = pass->more_ns;
+    limiter_add_to_ticket(rate, pass, now_ns, &decision->ticket);
+}
+
+/* The key and its open counter.  False: the account has no name that counts. */
+static inline bool prepare(const struct limiter *limiter, const struct drossel_address *client,
+                           const struct drossel_text *account, struct store_pass *pass)
+{
+    const struct rate_plan *rate = limiter->login;
+    uint64_t hash;
+    if (unlikely(!subject_account_hash(table_secret(limiter->table), *account, &hash)))
+        return false;
+    pass[0].key = table_key_mix(subject_of(limiter, client, hash), rate->seed);
+    pass[1].key = limiter_open_key(pass[0].key);
+    table_prefetch(limiter->table, pass[0].key);
+    table_stats_fetch(limiter->table, rate->limit_id);
+    pass[0].limit = &rate->engine;
+    pass[1].limit = limiter->open_engine;
+    pass[0].cost = pass[1].cost = rate->cost;
+    pass[0].limit_id = rate->limit_id;
+    pass[1].limit_id = TABLE_LIMIT_OPEN;
+    return true;
+}
+
+__attribute__((flatten)) bool limiter_check_login(const struct limiter *limiter, const struct drossel_request *request,
+                                                  struct drossel_decision *decision)
+{
+    const struct rate_plan *rate = limiter->login;
+    const struct drossel_address *client = limiter_client_of(limiter, request);
+    const struct drossel_text *account = account_of(request);
+    struct store_pass pass[2];
+    uint64_t now_ns = request->now_ns;
+    if (unlikely(client == NULL || account == NULL || request->extra_cost != 0 ||
+                 table_bans_until(limiter->table) > now_ns || !prepare(limiter, client, account, pass)))
+        return false;
+    begin(rate, client, pass[0].key, decision);
+    if (unlikely(!store_table_pass(limiter->table, pass, 2, now_ns)))
+        return false;
+    finish(rate, &pass[0], now_ns, decision);
+    table_stats_count(limiter->table, rate->limit_id, TABLE_PASSED, false);
+    return true;
+}
+
+const char *limiter_passes_logins(const struct limiter *limiter)
+{
+    return limiter->login != NULL && limiter->peer_is_client ? limiter->login->limit_name : NULL;
+}
+
+__attribute__((flatten)) own_line bool limiter_pass_login(const struct limiter *limiter,
+                                                          struct limiter_passing_login *login)
+{
+    const struct rate_plan *rate = limiter->login;
+    struct store_pass pass[2];
+    if (unlikely(table_bans_until(limiter->table) > login->now_ns || table_is_lost(limiter->table) ||
+                 !prepare(limiter, login->client, login->account, pass) ||
+                 !store_table_pass(limiter->table, pass, 2, login->now_ns)))
+        return false;
+    login->remaining = pass[0].remaining;
+    limiter_add_to_ticket(rate, &pass[0], login->now_ns, login->ticket);
+    table_stats_count(limiter->table, rate->limit_id, TABLE_PASSED, false);
+    table_stats_count(limiter->table, TABLE_LIMIT_REQUEST, TABLE_PASSED, false);
+    return true;
+}
