@@ -74,6 +74,11 @@ void cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* The same, for a wrong usage of a command: adds where its help is.  Returns CLI_USAGE. */
 int cli_misuse(const struct cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Is the file that an option is to write (NULL: none is given, `-`: standard output) one of those that are read?  Then it would be
+ * emptied before it is read: true after complaining. */
+bool cli_overwrites(const struct cli_command *command, const char *option, const char *written, char *const *read,
+                    int count);
+
 /* Prints lines, each ended by one newline however the text ends; nothing for NULL. */
 void cli_print_lines(FILE *out, const char *text);
 

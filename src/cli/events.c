@@ -9,10 +9,9 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "logs/source.h"
 
 #define BLOCK_BYTES (UINT64_C(1) << 20)
-#define BOM "\xef\xbb\xbf" /* editors of Windows put it before UTF-8 */
-#define BOM_BYTES 3
 
 struct block { /* of the arena */
     struct block *next;
@@ -100,8 +99,6 @@ static bool read_stream(struct events *events, const char *name, FILE *in)
     size_t cap = 0;
     ssize_t size;
     for (unsigned long number = 1; (size = getline(&line, &cap, in)) >= 0; number++) {
-        if (number == 1 && size >= BOM_BYTES && memcmp(line, BOM, BOM_BYTES) == 0)
-            memmove(line, line + BOM_BYTES, (size_t)(size -= BOM_BYTES) + 1);
         if (is_blank(line) && strlen(line) == (size_t)size)
             continue;
         if (read_line(events, line, (size_t)size, why, sizeof why)) {
@@ -119,6 +116,22 @@ static bool read_stream(struct events *events, const char *name, FILE *in)
         return false;
     }
     return true;
+}
+
+/* Unpacked, if it was packed. */
+static bool read_source(struct events *events, const char *name, const struct log_source *source)
+{
+    size_t size = source->size - source->begin;
+    if (size == 0)
+        return true;
+    FILE *in = fmemopen((void *)(uintptr_t)(source->data + source->begin), size, "r");
+    if (in == NULL) {
+        cli_complain("%s: no memory to read it", name);
+        return false;
+    }
+    bool good = read_stream(events, name, in);
+    fclose(in);
+    return good;
 }
 
 struct events *events_open(void)
@@ -140,16 +153,18 @@ void events_close(struct events *events)
 
 bool events_read(struct events *events, const char *path)
 {
-    if (strcmp(path, "-") == 0)
-        return read_stream(events, "stdin", stdin);
-    FILE *in = fopen(path, "r");
-    if (in == NULL) {
-        cli_complain("%s: %s; give a file of events, or - for standard input", path, strerror(errno));
+    static const struct log_spooling quietly = { NULL, NULL };
+    struct log_source source;
+    char error[1024];
+    if (!source_open(&source, path, &quietly, error, sizeof error)) {
+        cli_complain("%s", error);
         return false;
     }
-    bool good = read_stream(events, path, in);
-    fclose(in);
-    return good;
+    bool good = read_source(events, strcmp(path, "-") == 0 ? "stdin" : path, &source);
+    source_close(&source);
+    if (*error != '\0') /* it is damaged, and what came before was read */
+        cli_complain("%s", error);
+    return good && *error == '\0';
 }
 
 static int compare(const void *left, const void *right)

@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define OPTIONS_MAX 24
 #define WORD_MAX 40
@@ -32,6 +33,21 @@ int cli_misuse(const struct cli_command *command, const char *format, ...)
             command->operands, command->name);
     va_end(arguments);
     return CLI_USAGE;
+}
+
+bool cli_overwrites(const struct cli_command *command, const char *option, const char *written, char *const *read,
+                    int count)
+{
+    struct stat out, in;
+    if (written == NULL || strcmp(written, "-") == 0 || stat(written, &out) != 0 || !S_ISREG(out.st_mode))
+        return false;
+    for (int i = 0; i < count; i++) {
+        if (read[i] == NULL || stat(read[i], &in) != 0 || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+            continue;
+        cli_misuse(command, "--%s %s is a file that is read; name another one to write", option, written);
+        return true;
+    }
+    return false;
 }
 
 /* Levenshtein distance of two short words; one row is enough. */

@@ -331,6 +331,16 @@ static bool is_stdout(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
+/* A slip in the order of the words must not cost a log. */
+static bool would_overwrite(const struct replay_values *values, char **log, int count)
+{
+    char *policies[] = { (char *)(uintptr_t)values->policy, (char *)(uintptr_t)values->compare };
+    return cli_overwrites(&cli_replay, "decisions", values->decisions, log, count) ||
+           cli_overwrites(&cli_replay, "refused", values->refused, log, count) ||
+           cli_overwrites(&cli_replay, "decisions", values->decisions, policies, 2) ||
+           cli_overwrites(&cli_replay, "refused", values->refused, policies, 2);
+}
+
 static int run_replay(int argc, char **argv)
 {
     struct replay_values values = { 0 };
@@ -345,6 +355,10 @@ static int run_replay(int argc, char **argv)
         return cli_misuse(&cli_replay, "--json and --decisions - both want standard output; give --decisions a file");
     if (is_stdout(values.refused) && (values.json || is_stdout(values.decisions)))
         return cli_misuse(&cli_replay, "--refused - and another both want standard output; give --refused a file");
+    if (would_overwrite(&values, operand, count))
+        return CLI_USAGE;
+    if (values.decisions != NULL && values.refused != NULL && strcmp(values.decisions, values.refused) == 0)
+        return cli_misuse(&cli_replay, "--decisions and --refused both want %s; name two files", values.refused);
     if (!parse_order(values.order, &replay.order))
         return cli_misuse(&cli_replay, "there is no order %s; there are time and file", values.order);
     if (!parse_top(values.top, &replay.top))

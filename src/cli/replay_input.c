@@ -13,6 +13,7 @@
 
 #include "cli/cli.h"
 #include "cli/replay_record.h"
+#include "logs/temp.h"
 
 #define LOOK_EACH 4096 /* events between two looks for a SIGINT */
 #define LOOK_MS 200    /* the same, while standard input has nothing */
@@ -33,7 +34,7 @@ struct replay_input {
     bool is_taken;          /* and it was given out */
     struct event shifted;
     uint64_t looked;
-    bool is_broken, is_bad;
+    bool is_broken, is_reopened;
     char bad[LOGS_BAD_KEPT][BAD_BYTES];
     const char *bad_text[LOGS_BAD_KEPT];
 };
@@ -50,42 +51,60 @@ static bool is_ready(void)
     return false;
 }
 
+/* All that standard input has, or had until an interrupt.  False: errno says why. */
+static bool copy_stdin(int out, bool *is_read)
+{
+    static char block[1 << 16];
+    while (is_ready()) {
+        ssize_t size = read(STDIN_FILENO, block, sizeof block);
+        *is_read = size >= 0 || errno == EINTR;
+        if (size == 0 || !*is_read)
+            return *is_read;
+        if (size > 0 && !temp_write(out, block, (size_t)size))
+            return false;
+    }
+    return true;
+}
+
 /* Standard input can be recognised, and read again with a larger table, only as a file. */
 static bool spool_stdin(void)
 {
     struct stat about;
-    char block[1 << 16];
-    ssize_t size;
-    if (fstat(STDIN_FILENO, &about) == 0 && S_ISREG(about.st_mode))
-        return true;
-    FILE *spool = tmpfile();
-    if (spool == NULL) {
-        cli_complain("stdin: no file to keep it in: %s; set TMPDIR to a folder with room", strerror(errno));
+    char error[512];
+    bool is_read = true;
+    if (fstat(STDIN_FILENO, &about) != 0) {
+        cli_complain("standard input: cannot be read: %s", strerror(errno));
         return false;
     }
-    bool good = true;
-    while (good && is_ready() && (size = read(STDIN_FILENO, block, sizeof block)) > 0)
-        good = fwrite(block, 1, (size_t)size, spool) == (size_t)size;
-    good =
-        good && fflush(spool) == 0 && dup2(fileno(spool), STDIN_FILENO) >= 0 && lseek(STDIN_FILENO, 0, SEEK_SET) == 0;
-    if (!good)
-        cli_complain("stdin: it could not be kept: %s; set TMPDIR to a folder with room", strerror(errno));
-    fclose(spool);
+    if (S_ISREG(about.st_mode))
+        return true;
+    int spool = temp_open();
+    bool good = spool >= 0 && copy_stdin(spool, &is_read) && dup2(spool, STDIN_FILENO) >= 0 &&
+                lseek(STDIN_FILENO, 0, SEEK_SET) == 0;
+    temp_explain("standard input", error, sizeof error);
+    if (!is_read)
+        cli_complain("standard input: cannot be read: %s", strerror(errno));
+    else if (!good)
+        cli_complain("%s", error);
+    if (spool >= 0)
+        close(spool);
     return good;
 }
 
-/* Without opening it: who writes into a pipe would lose his reader. */
+/* Without opening it: who writes into a pipe would lose his reader.  The words are those of logs/source.c. */
 static bool is_readable(const char *path)
 {
     struct stat about;
     if (strcmp(path, "-") == 0)
         return spool_stdin();
     if (stat(path, &about) != 0 || access(path, R_OK) != 0) {
-        cli_complain("%s: %s; give a log, a file of events, or - for standard input", path, strerror(errno));
+        cli_complain("%s: cannot be read: %s", path,
+                     errno == EACCES ? "permission denied; read it as root, or as a member of its group (often adm)"
+                                     : strerror(errno));
         return false;
     }
     if (S_ISDIR(about.st_mode))
-        cli_complain("%s: a folder; give the files in it: %s/*", path, path);
+        cli_complain("%s: is a folder; name the files in it: %s/*", path, path);
     return !S_ISDIR(about.st_mode);
 }
 
@@ -120,6 +139,15 @@ static bool is_events(const struct replay_input *input, const char *path)
     return logs_is_events(name) || begins_like_events(name);
 }
 
+/* When the logs are opened again for a larger table it was told before. */
+static void tell_skipped(void *context, const char *message)
+{
+    struct replay_input *input = context;
+    input->is_broken = true;
+    if (!input->is_reopened)
+        cli_complain("%s", message);
+}
+
 static bool open_logs(struct replay_input *input)
 {
     char error[1024] = "";
@@ -127,7 +155,9 @@ static bool open_logs(struct replay_input *input)
                                     .map = input->options.map,
                                     .order = input->options.order,
                                     .progress = progress_at,
-                                    .context = input->options.progress };
+                                    .context = input->options.progress,
+                                    .skipped = tell_skipped,
+                                    .skipped_context = input };
     for (size_t i = 0; i < input->log_count; i++)
         if (strcmp(input->log_path[i], "-") == 0 && lseek(STDIN_FILENO, 0, SEEK_SET) != 0)
             return false;
@@ -205,6 +235,7 @@ bool replay_input_rewind(struct replay_input *input)
         return true;
     logs_close(input->logs);
     input->logs = NULL;
+    input->is_reopened = true;
     return open_logs(input);
 }
 

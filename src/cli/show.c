@@ -16,6 +16,8 @@
 #define ROWS_DEFAULT 24
 #define ROWS_KEPT 5 /* of the terminal: the three head lines, the last line, the prompt */
 #define KEY_WIDTH 40
+#define NAME_LEAST 20   /* columns of the limits' names; the longest one decides */
+#define BESIDE_NAME 130 /* columns of a row beside them */
 #define WATCH_DEFAULT "2"
 #define WATCH_LEAST_S 0.1
 #define WATCH_MOST_S 86400.0
@@ -143,18 +145,20 @@ static void print_key(const struct show_view *view, const struct live_key *key)
     print_state(key, is_dry_run, state, sizeof state);
     if (stops.count > 0)
         live_ago_format(stops.last_ns, view->now_ns, last, sizeof last);
-    printf("%-20s %-*s %12s %9llu  %-22s %7u %9llu%s%s\n", live_limit_name(view->table, key->entry.limit), KEY_WIDTH,
-           key->entry.name, counts, (unsigned long long)key->remaining, state, key->entry.state.strikes & LIVE_STRIKES,
+    printf("%-*s %-*s %12s %9llu  %-22s %7u %9llu%s%s\n", view->name_width,
+           live_limit_name(view->table, key->entry.limit), KEY_WIDTH, key->entry.name, counts,
+           (unsigned long long)key->remaining, state, key->entry.state.strikes & LIVE_STRIKES,
            (unsigned long long)stops.count, *last != '\0' ? "  " : "", last);
 }
 
-size_t show_rows(bool all, size_t kept, size_t count)
+size_t show_rows(bool all, size_t kept, size_t count, int width)
 {
     struct winsize size = { 0 };
     if (all || !isatty(STDOUT_FILENO))
         return count;
     size_t rows = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : ROWS_DEFAULT;
-    rows = rows > kept ? rows - kept : 1;
+    size_t lines = size.ws_col > 0 ? ((size_t)width + size.ws_col - 1) / size.ws_col : 1; /* of one row */
+    rows = rows / lines > kept ? rows / lines - kept : 1;
     return rows < count ? rows : count;
 }
 
@@ -165,9 +169,9 @@ static void print_keys(const struct show_view *view, bool all)
         puts("nothing is counted at the moment");
         return;
     }
-    printf("%-20s %-*s %12s %9s  %-22s %s %9s  %s\n", "limit", KEY_WIDTH, "key", "used", "remaining", "state",
-           "strikes", "stopped", "last");
-    size_t wanted = show_rows(all, ROWS_KEPT, view->count);
+    printf("%-*s %-*s %12s %9s  %-22s %s %9s  %s\n", view->name_width, "limit", KEY_WIDTH, "key", "used", "remaining",
+           "state", "strikes", "stopped", "last");
+    size_t wanted = show_rows(all, ROWS_KEPT, view->count, view->name_width + BESIDE_NAME);
     for (size_t i = 0; i < wanted; i++)
         if (live_key_read(view->table, view->key[i].slot, 0, view->now_ns, &key))
             print_key(view, &key);
@@ -196,12 +200,23 @@ static void print_text(const struct show_view *view, const struct show_values *v
 
 /* ---- once, or again and again ---- */
 
+static int name_width(const struct live_limits *limits)
+{
+    size_t width = NAME_LEAST;
+    for (uint32_t i = 0; i < limits->count; i++) {
+        size_t size = strlen(limits->limit[i].name);
+        width = size > width ? size : width;
+    }
+    return (int)width;
+}
+
 static bool look(struct show_view *view, const struct show_values *values)
 {
     view->now_ns = table_now(view->table);
     view->count = 0;
     view->used = 0;
     live_limits_read(view->limits);
+    view->name_width = name_width(view->limits);
     live_past_read(view->table, view->past);
     if (!collect(view)) {
         cli_complain("no memory for %zu keys", view->count);
@@ -256,8 +271,11 @@ static bool watch(struct show_view *view, const struct show_values *values, doub
             return false;
         if (!values->json && !clears)
             putchar('\n');
-        if (fflush(stdout) != 0)
-            return false; /* nobody reads any more */
+        if (fflush(stdout) != 0 || ferror(stdout)) {
+            if (errno != EPIPE) /* which means that nobody reads any more */
+                cli_complain("standard output: could not be written: %s", strerror(errno));
+            return false;
+        }
         keep_for_rates(view);
         sleep_for(seconds);
         if (table_is_lost(view->table) || !live_is_in_place(view->table, file)) {

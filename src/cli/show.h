@@ -27,13 +27,15 @@ struct show_view {
     /* of the look before this one, for rates; since_ns 0: there was none */
     uint64_t since_ns;
     uint64_t *passed, *stopped; /* of each limit, by its place in `limits` */
+    int name_width;             /* of the column with the limits' names */
 };
 
 /* Is what a registry entry means to be shown? */
 bool show_is_wanted(const struct show_view *view, uint16_t limit);
 
-/* How many rows of `count` fit the terminal beside `kept` others; all of them in a pipe or with `all`. */
-size_t show_rows(bool all, size_t kept, size_t count);
+/* How many rows of `count`, each so many columns wide, fit the terminal beside `kept` others of that width: on a narrow one a row
+ * takes several lines.  All of them in a pipe or with `all`. */
+size_t show_rows(bool all, size_t kept, size_t count, int width);
 
 /* The limits with their verdicts; who would have been refused. */
 void show_print_limits(const struct show_view *view);

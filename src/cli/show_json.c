@@ -132,6 +132,8 @@ bool show_print_json(const struct show_view *view, bool dry_run, bool compact)
     bool good = object != NULL && json_dumpf(object, stdout, compact ? JSON_COMPACT : JSON_INDENT(2)) == 0 &&
                 putchar('\n') == '\n';
     json_decref(object);
+    if (!good && ferror(stdout))
+        return true; /* whoever closes or flushes it says so */
     if (!good)
         cli_complain("a key's name is no UTF-8, or there is no memory: show it without --json");
     return good;

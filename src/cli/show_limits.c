@@ -10,6 +10,7 @@
 #define ROWS_KEPT 4
 #define KEY_WIDTH 40
 #define KINDS_BYTES 96
+#define BESIDE_NAME 112 /* columns of a row beside the limit's name */
 
 static bool is_shown(const struct show_view *view, uint32_t at)
 {
@@ -27,7 +28,7 @@ static void print_limit(const struct show_view *view, const struct live_limit *l
     live_rate_format(limit->limit, rate, sizeof rate);
     if (is_dry_run == limit->sum.is_dry_run && show_rate(view, limit, &passed, &stopped))
         snprintf(per_second, sizeof per_second, "  %.1f/s passed, %.1f/s not", passed, stopped);
-    printf("%-20s %-24s", limit->name, rate);
+    printf("%-*s %-24s", view->name_width, limit->name, rate);
     for (unsigned i = 0; i < TABLE_VERDICTS; i++)
         printf(" %10llu", (unsigned long long)count[i]);
     printf(" %10llu%s%s\n", (unsigned long long)count[TABLE_BLOCKS], is_dry_run ? "  dry run" : "", per_second);
@@ -35,7 +36,7 @@ static void print_limit(const struct show_view *view, const struct live_limit *l
 
 void show_print_limits(const struct show_view *view)
 {
-    printf("%-20s %-24s", "limit", "rate");
+    printf("%-*s %-24s", view->name_width, "limit", "rate");
     for (unsigned i = 0; i < TABLE_VERDICTS; i++)
         printf(" %10s", live_verdict_names[i]);
     printf(" %10s\n", live_verdict_names[TABLE_BLOCKS]);
@@ -78,8 +79,8 @@ static void print_offender(const struct show_view *view, const struct table_offe
     live_when_format(offender->first_ns, view->now_ns, first, sizeof first);
     live_when_format(offender->last_ns, view->now_ns, last, sizeof last);
     live_ago_format(offender->last_ns, view->now_ns, ago, sizeof ago);
-    printf("%-20s %-*s %-20s %s  %s  %s\n", live_limit_name(view->table, offender->limit), KEY_WIDTH, offender->name,
-           kinds, first, last, ago);
+    printf("%-*s %-*s %-20s %s  %s  %s\n", view->name_width, live_limit_name(view->table, offender->limit), KEY_WIDTH,
+           offender->name, kinds, first, last, ago);
 }
 
 void show_print_dry_run(const struct show_view *view, bool all)
@@ -95,8 +96,9 @@ void show_print_dry_run(const struct show_view *view, bool all)
         return;
     }
     qsort(sorted, count, sizeof sorted[0], compare_last);
-    printf("%-20s %-*s %-20s %-19s  %s\n", "limit", KEY_WIDTH, "key", "would have been", "first", "last");
-    size_t wanted = show_rows(all, ROWS_KEPT, count);
+    printf("%-*s %-*s %-20s %-19s  %s\n", view->name_width, "limit", KEY_WIDTH, "key", "would have been", "first",
+           "last");
+    size_t wanted = show_rows(all, ROWS_KEPT, count, view->name_width + BESIDE_NAME);
     for (size_t i = 0; i < wanted; i++)
         print_offender(view, sorted[i]);
     if (wanted < count)

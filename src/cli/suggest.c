@@ -8,6 +8,7 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/suggest_report.h"
 #include "cli/suggest_survey.h"
@@ -123,6 +124,28 @@ static bool read_order(const char *name, enum logs_order *order)
     return name == NULL || strcmp(name, "file") == 0 || strcmp(name, "time") == 0;
 }
 
+/* In the other commands --policy names a policy that is read: whoever means that here must not lose it.  What was proposed before,
+ * and what is empty or no file, may be written again. */
+static bool would_lose_policy(const char *path)
+{
+    static const char own[] = "# " POLICY_WORDS;
+    char head[sizeof own] = "";
+    struct stat about;
+    if (path == NULL || stat(path, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size == 0)
+        return false;
+    FILE *in = fopen(path, "r");
+    if (in == NULL)
+        return false;
+    size_t size = fread(head, 1, sizeof own - 1, in);
+    fclose(in);
+    if (size == sizeof own - 1 && memcmp(head, own, size) == 0)
+        return false;
+    cli_misuse(&cli_suggest,
+               "--policy %s is there, and was not proposed by this command, which would write over it; name a new file",
+               path);
+    return true;
+}
+
 static int run_suggest(int argc, char **argv)
 {
     struct suggest_values values = { 0 };
@@ -136,6 +159,9 @@ static int run_suggest(int argc, char **argv)
     if (values.json && ((values.policy != NULL && strcmp(values.policy, "-") == 0) ||
                         (values.html != NULL && strcmp(values.html, "-") == 0)))
         return cli_misuse(&cli_suggest, "--json wants standard output for itself; give --policy and --html a file");
+    if (cli_overwrites(&cli_suggest, "policy", values.policy, operand, count) ||
+        cli_overwrites(&cli_suggest, "html", values.html, operand, count) || would_lose_policy(values.policy))
+        return CLI_USAGE;
     survey.path = (const char *const *)operand;
     survey.count = (size_t)count;
     survey.options.format = values.format;

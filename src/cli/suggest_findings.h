@@ -98,6 +98,8 @@ void propose_tell_missed(struct proposal *proposal, const struct gap *gap, uint6
 void propose_tell_slow(struct proposal *longer, const struct proposal *shorter);
 
 /* The policy as text: complete, with the reasons as comments.  NULL text without memory. */
+/* The first words of every proposal, behind its `# `, by which it is known again. */
+#define POLICY_WORDS "Proposed by `drossel suggest`"
 void policy_write(const struct findings *findings, struct prose *out);
 
 #endif

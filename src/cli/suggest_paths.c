@@ -131,6 +131,7 @@ void paths_arrive(struct paths *paths, const struct log_record *record, struct d
 {
     bool is_post = record->method.size == 4 && memcmp(record->method.data, "POST", 4) == 0, is_whole;
     bool has_cost = record->duration_ns != LOG_NO_DURATION || record->cache != LOG_CACHE_UNKNOWN;
+    path = traffic_page_of(path);
     if ((!is_post && !has_cost) || path.size == 0 || path.data[0] != '/')
         return;
     struct drossel_text text = is_post ? path : paths_beginning(path, &is_whole);

@@ -35,7 +35,7 @@ static void write_head(const struct findings *findings, struct prose *out)
     const struct profile *profile = findings->profile;
     struct prose head = { 0 };
     char first[PROSE_COUNT], last[PROSE_COUNT], requests[PROSE_COUNT], clients[PROSE_COUNT], source[80];
-    prose_add(&head, "Proposed by `drossel suggest` from %s: %s requests of %s clients, %s to %s UTC.",
+    prose_add(&head, POLICY_WORDS " from %s: %s requests of %s clients, %s to %s UTC.",
               prose_plain(findings->source, strlen(findings->source), source, sizeof source),
               prose_count(profile->records, requests), prose_count(profile->count, clients),
               prose_time(profile->first_ns, first), prose_time(profile->last_ns, last));

@@ -20,8 +20,8 @@
 #define PLACE "/proc/self/fd/"
 #define LOOK_MS 200 /* an interrupt between a look at the mark and a read is seen so late */
 
-/* False: errno says why. */
-static bool copy(int in, int out)
+/* False: errno says why, and `is_read` whether it was the writing. */
+static bool copy(int in, int out, bool *is_read)
 {
     static char buffer[1 << 16];
     struct pollfd pollfd = { .fd = in, .events = POLLIN };
@@ -31,7 +31,8 @@ static bool copy(int in, int out)
         ssize_t size = read(in, buffer, sizeof buffer);
         if (size == 0)
             return true;
-        if (size < 0 && errno != EINTR)
+        *is_read = size > 0 || errno == EINTR;
+        if (!*is_read)
             return false;
         if (size > 0 && !temp_write(out, buffer, (size_t)size))
             return false;
@@ -39,23 +40,26 @@ static bool copy(int in, int out)
     return true;
 }
 
-static void complain(const char *path)
+static void complain(const char *path, bool is_read)
 {
     char error[512];
     temp_explain(path, error, sizeof error);
-    cli_complain("%s", error);
+    if (is_read)
+        cli_complain("%s", error);
+    else
+        cli_complain("%s: cannot be read: %s", path, strerror(errno));
 }
 
 static char *spool(const char *path)
 {
     char *place = NULL;
-    bool is_standard = strcmp(path, "-") == 0;
+    bool is_standard = strcmp(path, "-") == 0, is_read = true;
     int in = is_standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     int out = in >= 0 ? temp_open() : -1;
     if (in < 0)
-        cli_complain("%s: %s", path, strerror(errno));
-    else if (out < 0 || !copy(in, out))
-        complain(path);
+        cli_complain("%s: cannot be read: %s", path, strerror(errno));
+    else if (out < 0 || !copy(in, out, &is_read))
+        complain(is_standard ? "standard input" : path, is_read);
     else if (asprintf(&place, PLACE "%d", out) < 0)
         place = NULL;
     if (in >= 0 && !is_standard)

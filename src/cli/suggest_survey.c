@@ -72,6 +72,7 @@ static bool read_log(struct survey *survey, enum look look, unsigned kinds)
     if (!good)
         cli_complain("no memory for so many clients; suggest from a part of the log");
     conclude(survey, logs, look);
+    survey->is_read = true;
     logs_close(logs);
     return good;
 }
@@ -102,10 +103,20 @@ static bool look_again(struct survey *survey)
     return read_log(survey, LOOK_AGAIN, kinds);
 }
 
+static void tell_skipped(void *context, const char *message)
+{
+    struct survey *survey = context;
+    if (!survey->is_read) /* in the second look it was told before */
+        cli_complain("%s", message);
+    survey->is_damaged = true;
+}
+
 bool survey_run(struct survey *survey)
 {
     survey->options.progress = progress_at;
     survey->options.context = &survey->progress;
+    survey->options.skipped = tell_skipped;
+    survey->options.skipped_context = survey;
     survey->signs = traffic_open();
     survey->paths = paths_open();
     survey->profile = survey->signs != NULL ? profile_open(survey->signs) : NULL;

@@ -23,7 +23,8 @@ struct survey {
     char format[64];               /* what was recognised, comma-separated */
     char proxy[256];               /* addresses behind which clients were looked for; empty: none */
     bool is_stopped;               /* by Ctrl-C */
-    bool is_damaged;               /* a file could not be read to its end; that was complained about */
+    bool is_read;                  /* the first look is over */
+    bool is_damaged;               /* a file could not be read, or not to its end; that was complained about */
 };
 
 /* False with a complaint; survey_release is right in either case. */

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENDING_BYTES 6 /* of the longest ending, and room to see that one is longer */
+#define PAGE_BYTES_MOST 4096 /* what is longer is no login, and no page that many ask for */
+#define ENDING_BYTES 6       /* of the longest ending, and room to see that one is longer */
 
 const char *const traffic_name[TRAFFIC_KINDS] = {
     "all", "page", "static", "login", "login_failure", "api", "expensive"
@@ -149,6 +150,24 @@ struct drossel_text traffic_path_of(const struct log_record *record)
     return path;
 }
 
+static bool is_normal(struct drossel_text path)
+{
+    if (path.size == 0 || path.size > PAGE_BYTES_MOST || path.data[0] != '/')
+        return true;
+    if (memchr(path.data, '%', path.size) != NULL)
+        return false;
+    for (size_t i = 1; i < path.size; i++)
+        if (path.data[i - 1] == '/' && (path.data[i] == '/' || path.data[i] == '.'))
+            return false;
+    return true;
+}
+
+struct drossel_text traffic_page_of(struct drossel_text path)
+{
+    static char page[PAGE_BYTES_MOST + 1];
+    return is_normal(path) ? path : (struct drossel_text){ page, drossel_path_normalise(path, page, sizeof page) };
+}
+
 bool traffic_is_static(struct drossel_text path)
 {
     char ending[ENDING_BYTES + 1];
@@ -191,6 +210,7 @@ unsigned traffic_of(const struct traffic_signs *signs, const struct log_record *
     if (traffic_is_static(path))
         return TRAFFIC_BIT(TRAFFIC_ALL) | TRAFFIC_BIT(TRAFFIC_STATIC);
     unsigned bits = TRAFFIC_BIT(TRAFFIC_ALL) | TRAFFIC_BIT(TRAFFIC_PAGE);
+    path = traffic_page_of(path);
     if (path.size <= 1)
         return bits;
     if (is_post(record) && is_login(signs, path)) {

@@ -54,6 +54,8 @@ bool traffic_learn(struct traffic_paths *paths, struct drossel_text text, bool i
 
 /* Path of the request as it was asked for, without scheme, host, query and fragment; size 0 where there is none. */
 struct drossel_text traffic_path_of(const struct log_record *record);
+/* The page that such a path is to a policy: escapes undone, `//` and `/../` resolved.  The text lives until the next call. */
+struct drossel_text traffic_page_of(struct drossel_text path);
 bool traffic_is_static(struct drossel_text path);
 bool traffic_is_failure(uint16_t status);
 /* TRAFFIC_BITs of a record whose path it is. */

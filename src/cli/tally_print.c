@@ -70,7 +70,9 @@ static void print_span(const struct tally *tally, const struct paper *paper)
     paper_time(tally_time(&tally->first, json), first, sizeof first);
     paper_time(tally_time(&tally->last, json), last, sizeof last);
     uint64_t ns = tally->last.told_ns - tally->first.told_ns;
-    fprintf(paper->out, "from %s to %s: %s\n", first, last, cli_wait_format(ns, span, sizeof span));
+    bool is_utc = strchr(json, 'Z') != NULL; /* an event may have a zone of its own, or seconds as a number */
+    fprintf(paper->out, "from %s to %s%s: %s\n", first, last, is_utc ? " UTC" : "",
+            cli_wait_format(ns, span, sizeof span));
 }
 
 static void print_bad(const struct tally_input *input, const struct paper *paper)
@@ -201,6 +203,14 @@ static void print_idle(const struct tally *tally, const struct tally_limit *limi
     else if (policy->failures)
         say(paper, "refused", "nobody: %s of them failed, and no key more than %s times in %s",
             paper_number(limit->failures, peak), paper_number(spec->count, count), period);
+    else if (policy->distinct != POLICY_NOT_DISTINCT) /* the peak is one of requests */
+        say(paper, "refused", "nobody: no key had more than %s different %s in %s", paper_number(spec->count, count),
+            policy->distinct == POLICY_DISTINCT_ACCOUNTS ? "accounts" : "addresses", period);
+    else if (limit->peak > spec->count)
+        say(paper, "refused",
+            "nobody: the busiest key came to %s in %s, %s are allowed; others refused the rest, or a burst has room "
+            "for it",
+            paper_number(limit->peak, peak), period, paper_number(spec->count, count));
     else
         say(paper, "refused", "nobody: the busiest key came to %s in %s, %s are allowed",
             paper_number(limit->peak, peak), period, paper_number(spec->count, count));

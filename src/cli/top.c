@@ -114,6 +114,13 @@ static SCREEN *open_screen(void)
                      term != NULL ? term : "without a name");
         return NULL;
     }
+    if (tigetstr("cup") == NULL) { /* `dumb`, and what prints on paper */
+        endwin();
+        delscreen(screen);
+        top_guard_drawing(false);
+        cli_complain("the terminal %s cannot move its cursor; set TERM, or use `drossel show --watch`", term);
+        return NULL;
+    }
     cbreak();
     noecho();
     keypad(stdscr, TRUE);

@@ -242,7 +242,7 @@ static void set_duration(const struct log_values *values, struct log_record *rec
         text.size = (size_t)(comma - text.data);
     enum log_unit unit = values->unit;
     if (unit == UNIT_GUESS)
-        unit = has(text, '.') ? UNIT_S : UNIT_MS;
+        unit = has(text, '.') || has(text, 'e') || has(text, 'E') ? UNIT_S : UNIT_MS;
     uint64_t duration;
     if (text.size > 0 && log_duration(text, ns[unit], &duration))
         record->duration_ns = duration;

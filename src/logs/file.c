@@ -81,8 +81,15 @@ struct drossel_text file_text(const struct log_file *file, uint64_t offset)
     return text_at(file, offset);
 }
 
-static struct drossel_text without_return(struct drossel_text line)
+/* Without the CR at its end, and without the zeros before it: the hole that is left where a log was cut off while the
+ * server wrote on at the old place, or that a crash left. */
+static struct drossel_text bare_line(struct drossel_text line)
 {
+    size_t hole = 0;
+    while (hole < line.size && line.data[hole] == '\0')
+        hole++;
+    if (hole < line.size)
+        line = (struct drossel_text){ line.data + hole, line.size - hole };
     if (line.size > 0 && line.data[line.size - 1] == '\r')
         line.size--;
     return line;
@@ -156,7 +163,7 @@ static void restore(struct log_file *file, enum file_parser which, uint64_t epoc
     }
     for (uint64_t offset = epoch - 1; epoch > 0 && offset < file->source.size && file->source.data[offset] == '#';) {
         struct drossel_text text = file_text(file, offset);
-        parse_either(file, which, without_return(text), scratch, &ignored);
+        parse_either(file, which, bare_line(text), scratch, &ignored);
         offset += text.size + 1;
     }
     file->parser_epoch[which] = epoch;
@@ -180,7 +187,7 @@ static void follow_epoch(struct log_file *file, enum file_parser which, const st
 enum log_line file_parse(struct log_file *file, enum file_parser which, const struct file_line *line,
                          struct log_scratch *scratch, struct log_record *record)
 {
-    struct drossel_text text = without_return(line->text);
+    struct drossel_text text = bare_line(line->text);
     restore(file, which, line->epoch, scratch);
     record->t_ns = 0;
     enum log_line result = parse_either(file, which, text, scratch, record);
@@ -200,7 +207,7 @@ bool file_time(struct log_file *file, const struct file_line *line, struct log_s
         return result == LOG_REQUEST;
     }
     uint64_t resolution_ns;
-    struct drossel_text text = without_return(line->text);
+    struct drossel_text text = bare_line(line->text);
     void *parser = file->parser[FILE_SCAN];
     if (file->format->time(parser, text, t_ns, &resolution_ns))
         return true;

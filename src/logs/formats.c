@@ -118,16 +118,23 @@ const char *logs_format_names(void)
     return names;
 }
 
+/* For a look at the first lines not all of a packed file has to be unpacked. */
+static bool is_too_little(void *context, uint64_t done)
+{
+    (void)context;
+    return done < SAMPLE_BYTES;
+}
+
 bool logs_is_events(const char *path)
 {
-    static const struct log_spooling never = { NULL, NULL };
+    static const struct log_spooling head = { is_too_little, NULL };
     const struct log_format *events = format_named("events");
     struct log_source source;
     struct stat about;
     char error[256];
     /* A pipe could not be read twice. */
     if (events == NULL || stat(path, &about) != 0 || !S_ISREG(about.st_mode) ||
-        !source_open(&source, path, &never, error, sizeof error))
+        !source_open(&source, path, &head, error, sizeof error))
         return false;
     bool found = format_recognised(source.data + source.begin, source.size - source.begin) == events;
     source_close(&source);

@@ -47,6 +47,9 @@ static void take(const struct log_names *names, const struct json_scalar *scalar
     if (name != NULL) {
         if (values->rank[name->field] < name->rank)
             log_values_set(values, name, json_scan_text(scalar, scratch));
+        /* A proxy's field stays one beside the address of the connection: a policy may take the client from it. */
+        if (name->field == FIELD_CLIENT && log_header_name(scalar->key, scratch, &header))
+            log_values_header(values, header, json_scan_text(scalar, scratch));
     } else if (is_in_headers(scalar->path)) {
         log_values_header(values, scalar->key, json_scan_text(scalar, scratch));
     } else if (log_header_name(scalar->key, scratch, &header)) {

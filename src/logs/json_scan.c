@@ -206,7 +206,7 @@ bool json_scan_next(struct json_scan *scan, struct json_scalar *scalar)
 bool json_scan_is_whole(const struct json_scan *scan)
 {
     const char *at = scan->at;
-    while (at < scan->end && (is_blank(*at) || *at == ','))
+    while (at < scan->end && (is_blank(*at) || *at == ',' || *at == ']')) /* an element of an array over many lines */
         at++;
     return scan->done && !scan->faulty && at == scan->end;
 }

@@ -6,6 +6,9 @@
 #include "logs/marks.h"
 #include "logs/pattern.h"
 
+#define SECOND_NS UINT64_C(1000000000)
+#define ADDRESS_MOST 96 /* bytes in which an address ends, a zone's name included */
+
 /* A line under way. */
 struct match {
     struct pattern *pattern;
@@ -16,6 +19,7 @@ struct match {
     struct log_civil civil;           /* of the parts of a time */
     bool has_civil, has_time;
     uint64_t t_ns, resolution_ns; /* the time that was found */
+    uint64_t fraction_unit_ns;    /* of the part of a second that stands apart, in `civil`; 0: there is none */
 };
 
 /* ---- where a variable ends ---- */
@@ -83,6 +87,37 @@ static const char *find_literal(const struct match *match, size_t at)
             return p;
     }
     return NULL;
+}
+
+/* `2001:db8::1:443`, where the pattern has a colon behind the address: what is an address at all, and the longest of that.
+ * NULL: none is, as with a host's name. */
+static const char *address_end(const struct match *match, const struct pattern_item *item)
+{
+    struct drossel_address address;
+    const char *end = match->end - match->p > ADDRESS_MOST ? match->p + ADDRESS_MOST : match->end, *longest = NULL;
+    for (const char *p = match->p + 1; p < end && !log_is_blank(*p) && *p != '"'; p++) {
+        bool inside = match->p[0] == '[' && p[-1] != ']';
+        if (*p != ':' || inside || !literal_at(match, p, item->after))
+            continue;
+        struct drossel_text text = log_client_text((struct drossel_text){ match->p, (size_t)(p - match->p) });
+        if (text.size > 0 && drossel_address_parse(text.data, text.size, &address) == DROSSEL_OK)
+            longest = p;
+    }
+    return longest;
+}
+
+static bool is_before_port(const struct pattern_item *item)
+{
+    bool address = item->kind == ITEM_CLIENT || item->kind == ITEM_CLIENT_BELOW || item->kind == ITEM_HOST;
+    return address && item->after.data[0] == ':';
+}
+
+/* The text behind the variable, where it stands.  NULL: nowhere. */
+static const char *item_end(const struct match *match, size_t at)
+{
+    const struct pattern_item *item = &match->pattern->item[at];
+    const char *found = is_before_port(item) ? address_end(match, item) : NULL;
+    return found != NULL ? found : find_literal(match, at);
 }
 
 /* Where the next literal text of the pattern stands, behind some variables without any between. */
@@ -266,14 +301,24 @@ static bool read_stamp(struct match *match)
     return true;
 }
 
+/* `msec_frac`, `usec_frac`: 0 if it is neither. */
+static uint64_t fraction_unit(struct drossel_text format)
+{
+    if (format.size != 9 || memcmp(format.data + 1, "sec_frac", 8) != 0)
+        return 0;
+    return format.data[0] == 'm' ? 1000000 : 1000;
+}
+
 static bool read_clock(struct match *match, struct drossel_text format)
 {
-    uint64_t epoch_ns = UINT64_MAX;
+    uint64_t epoch_ns = UINT64_MAX, part_ns = fraction_unit(format);
     size_t size = pattern_clock(format, (struct drossel_text){ match->p, (size_t)(match->end - match->p) },
                                 &match->civil, &epoch_ns);
     if (size == 0)
         return false;
-    if (epoch_ns != UINT64_MAX)
+    if (part_ns > 0)
+        match->fraction_unit_ns = part_ns;
+    else if (epoch_ns != UINT64_MAX)
         take_time(match, epoch_ns, epoch_ns % 1000000000 == 0 ? 1000000000 : epoch_ns % 1000000 == 0 ? 1000000 : 1000);
     else
         match->has_civil = true;
@@ -290,7 +335,7 @@ static bool read_item(struct match *match, size_t at)
         if (item->kind == ITEM_STAMP ? !read_stamp(match) : !read_clock(match, item->name))
             return false;
     } else {
-        const char *stop = item->after.size > 0 ? find_literal(match, at)
+        const char *stop = item->after.size > 0 ? item_end(match, at)
                            : last               ? match->end
                                                 : match->p + natural_size(match, at);
         /* A line that was cut off inside a quoted text has at least said what came before. */
@@ -329,19 +374,26 @@ static void join_query(struct match *match)
     record->target = (struct drossel_text){ start, size };
 }
 
-/* The client where the log has only what a proxy said: the first that it names. */
-static struct drossel_text first_forwarded(struct drossel_text forwarded)
+/* The client where the log has only what a proxy said: the one that it names, or the first of its list. */
+static struct drossel_text first_forwarded(const struct log_record *record)
 {
+    struct drossel_text forwarded = record->forwarded;
+    for (uint32_t i = 0; i < record->header_count; i++)
+        if (pattern_names_client(record->header[i].name))
+            return log_client_text(record->header[i].value);
     const char *comma = forwarded.size == 0 ? NULL : memchr(forwarded.data, ',', forwarded.size);
     return log_client_text(
         (struct drossel_text){ forwarded.data, comma == NULL ? forwarded.size : (size_t)(comma - forwarded.data) });
 }
 
+/* The time of its parts; or, where a whole second stands in one place and its fraction in another, both together. */
 static void take_civil(struct match *match)
 {
     uint64_t t_ns;
     if (match->has_civil && !match->has_time && log_stamp_civil(&match->civil, &t_ns))
         take_time(match, t_ns, 1);
+    else if (match->has_time && match->fraction_unit_ns > 0 && match->resolution_ns == SECOND_NS)
+        take_time(match, match->t_ns + match->civil.fraction_ns, match->fraction_unit_ns);
 }
 
 static struct match begin(struct pattern *pattern, struct drossel_text line)
@@ -381,7 +433,7 @@ enum log_line pattern_parse(struct pattern *pattern, struct drossel_text line, s
         return LOG_UNPARSED;
     record->t_ns = match.t_ns;
     if (record->client.size == 0)
-        record->client = match.below.size > 0 ? match.below : first_forwarded(record->forwarded);
+        record->client = match.below.size > 0 ? match.below : first_forwarded(record);
     join_query(&match);
     return LOG_REQUEST;
 }

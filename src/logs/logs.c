@@ -69,6 +69,10 @@ static bool open_file(struct logs *logs, const char *path)
     char error[sizeof logs->error];
     file->name = path;
     bool good = source_open(&file->source, path, &spooling, error, sizeof error);
+    if (!good && logs->options.skipped != NULL && !logs->stopped) {
+        logs->options.skipped(logs->options.skipped_context, error);
+        return true;
+    }
     if (!good || logs->error[0] == '\0')
         memcpy(logs->error, error, sizeof error);
     if (!good)
@@ -95,11 +99,16 @@ static bool open_all(struct logs *logs, const char *const *path, size_t count)
         snprintf(logs->error, sizeof logs->error, "no memory for %zu logs", count);
         return false;
     }
+    if (count == 1) /* there is nothing to go on with */
+        logs->options.skipped = NULL;
     for (size_t i = 0; i < count && !logs->stopped; i++)
         if (!open_file(logs, logs->path[i]))
             return false;
     logs->told = 0;
-    return true;
+    if (logs->count > 0 || count == 0 || logs->stopped)
+        return true;
+    snprintf(logs->error, sizeof logs->error, "no log is left that can be read");
+    return false;
 }
 
 struct logs *logs_open(const char *const *path, size_t count, const struct logs_options *options, char *error,

@@ -65,6 +65,9 @@ struct logs_options {
      * False stops: logs_next says false, and logs_stopped true.  NULL: never. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
+    /* A file that cannot be opened is told here, with the remedy, and the others go on.  NULL: it fails the whole. */
+    void (*skipped)(void *context, const char *message);
+    void *skipped_context;
 };
 
 /* What the whole was like; complete at the end, the present state before. */
@@ -85,7 +88,7 @@ struct logs_facts {
 struct logs;
 
 /* Opens all files (`-`: standard input), rotated sets oldest first (access.log.2.gz, access.log.1, access.log), gzip and xz by their
- * magic.  NULL on failure, with a message that names the file and the remedy.  The strings that `path` points to must outlive it; the
+ * magic.  NULL on failure, or when every file was skipped, with a message that names the file and the remedy.  The strings that `path` points to must outlive it; the
  * numbers of files are those of the sorted order. */
 struct logs *logs_open(const char *const *path, size_t count, const struct logs_options *options, char *error, size_t error_size);
 void logs_close(struct logs *logs);

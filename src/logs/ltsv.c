@@ -46,7 +46,8 @@ static void take(const struct log_names *names, struct drossel_text label, struc
     const struct log_name *name = log_names_find(names, (struct drossel_text){ folded, log_name_fold(label, folded) });
     if (name != NULL && values->rank[name->field] < name->rank)
         log_values_set(values, name, log_unescaped(scratch, value));
-    else if (name == NULL && log_header_name(label, scratch, &header))
+    /* A proxy's field stays one beside the address of the connection. */
+    if ((name == NULL || name->field == FIELD_CLIENT) && log_header_name(label, scratch, &header))
         log_values_header(values, header, log_unescaped(scratch, value));
 }
 

@@ -255,12 +255,23 @@ static bool has_kind(const struct pattern *pattern, enum item_kind kind)
     return false;
 }
 
+bool pattern_names_client(struct drossel_text field)
+{
+    static const char *const names[] = { "x-real-ip",   "cf-connecting-ip", "true-client-ip",
+                                         "x-client-ip", "fastly-client-ip", "fly-client-ip" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (field.size == strlen(names[i]) && strncasecmp(field.data, names[i], field.size) == 0)
+            return true;
+    return false;
+}
+
 /* Tells the server of the forwarded client, if the address itself is not logged. */
 static bool has_forwarded(const struct pattern *pattern)
 {
     for (size_t i = 0; i < pattern->count; i++)
-        if (pattern->item[i].kind == ITEM_HEADER && pattern->item[i].name.size == 15 &&
-            strncasecmp(pattern->item[i].name.data, "x-forwarded-for", 15) == 0)
+        if (pattern->item[i].kind == ITEM_HEADER &&
+            (pattern_names_client(pattern->item[i].name) ||
+             (pattern->item[i].name.size == 15 && strncasecmp(pattern->item[i].name.data, "x-forwarded-for", 15) == 0)))
             return true;
     return false;
 }
@@ -314,6 +325,22 @@ static void join_quoted(char *p, char *out)
     *out = '\0';
 }
 
+/* `"%h \\"%r\\""` as it stands in a configuration: one pair of quotes around all, and those inside are escaped.  Without any
+ * inside nobody knows whether the outer ones belong to the lines. */
+static bool is_quoted_whole(const char *p, size_t size)
+{
+    bool escaped = false;
+    for (size_t i = 1; i + 1 < size; i++) {
+        if (p[i] == '"')
+            return false;
+        if (p[i] == '\\' && i + 2 < size) {
+            escaped |= p[i + 1] == '"';
+            i++;
+        }
+    }
+    return escaped && size > 1 && p[0] == '"' && p[size - 1] == '"';
+}
+
 static void strip_directive(char *text)
 {
     char *p = skip_blanks(text);
@@ -325,9 +352,11 @@ static void strip_directive(char *text)
         p = skip_word(p);
     }
     size_t size = strlen(p);
-    while (size > 0 && (p[size - 1] == '\n' || p[size - 1] == '\r' || p[size - 1] == ' ' || p[size - 1] == ';'))
+    bool named = p != skip_blanks(text) || *p == '\'';
+    while (size > 0 &&
+           (p[size - 1] == '\n' || p[size - 1] == '\r' || p[size - 1] == ' ' || (named && p[size - 1] == ';')))
         size--;
-    bool directive = p != skip_blanks(text) || *p == '\'' ||
+    bool directive = named || is_quoted_whole(p, size) ||
                      (size > 1 && *p == '"' && p[size - 1] == '"' && p[1] != '$' && p[1] != '%');
     if (directive && (*p == '\'' || *p == '"')) {
         join_quoted(p, text);
@@ -335,6 +364,15 @@ static void strip_directive(char *text)
         memmove(text, p, size);
         text[size] = '\0';
     }
+}
+
+/* Apache's: there may be a `$` in the lines as well, but no time of nginx's. */
+static bool is_of_apache(const char *text)
+{
+    bool nginx_time = strstr(text, "$time_") != NULL || strstr(text, "${time_") != NULL ||
+                      strstr(text, "$msec") != NULL || strstr(text, "${msec") != NULL;
+    bool apache_time = strstr(text, "%t") != NULL || strstr(text, "}t") != NULL;
+    return strchr(text, '$') == NULL || (apache_time && !nginx_time);
 }
 
 bool pattern_is_string(const char *text)
@@ -356,7 +394,7 @@ struct pattern *pattern_open(const char *string, char *error, size_t error_size)
         pattern->literals = literals;
         compiler.p = text;
         compiler.literal = compiler.literal_end = literals;
-        compiler.is_apache = strchr(text, '$') == NULL;
+        compiler.is_apache = is_of_apache(text);
         good = compile_items(&compiler) && check(&compiler);
     }
     if (good)

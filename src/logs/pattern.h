@@ -57,6 +57,9 @@ struct pattern {
 struct pattern *pattern_open(const char *string, char *error, size_t error_size);
 void pattern_close(struct pattern *pattern);
 
+/* Is it a field in which a proxy says who the client is, other than X-Forwarded-For: X-Real-IP, CF-Connecting-IP, ... */
+bool pattern_names_client(struct drossel_text field);
+
 /* Is it the string of a format, and not the name of one? */
 bool pattern_is_string(const char *text);
 

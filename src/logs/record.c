@@ -164,6 +164,36 @@ static uint64_t unit_of(struct drossel_text text, uint64_t plain)
     return text_is(text, "s") ? 1000000000 : 0;
 }
 
+/* `e-05`, as many languages write what is very small or great: moves the point of the number.  Returns its size; 0: there is
+ * none, or what comes out has no place in nanoseconds. */
+static size_t exponent(struct drossel_text text, uint64_t *whole, uint64_t *fraction, uint64_t *fraction_unit)
+{
+    if (text.size < 2 || (text.data[0] | 0x20) != 'e')
+        return 0;
+    bool negative = text.data[1] == '-';
+    size_t start = negative || text.data[1] == '+' ? 2 : 1, i = start;
+    int value = 0;
+    for (; i < text.size && i - start < 3 && text.data[i] >= '0' && text.data[i] <= '9'; i++)
+        value = value * 10 + (text.data[i] - '0');
+    if (i == start || (!negative && value > 18))
+        return 0;
+    __uint128_t number = (__uint128_t)*whole * *fraction_unit + *fraction;
+    uint64_t unit = *fraction_unit;
+    for (; value > 0 && negative; value--) {
+        if (unit >= UINT64_C(1000000000000000000))
+            number /= 10;
+        else
+            unit *= 10;
+    }
+    for (; value > 0; value--)
+        if ((number *= 10) / unit > UINT64_MAX / 10)
+            return 0;
+    *whole = (uint64_t)(number / unit);
+    *fraction = (uint64_t)(number % unit);
+    *fraction_unit = unit;
+    return i;
+}
+
 bool log_duration(struct drossel_text text, uint64_t unit_ns, uint64_t *ns)
 {
     size_t i = 0, fraction_size = 0;
@@ -184,6 +214,7 @@ bool log_duration(struct drossel_text text, uint64_t unit_ns, uint64_t *ns)
             fraction_unit *= 10;
         }
     }
+    i += exponent((struct drossel_text){ text.data + i, text.size - i }, &whole, &fraction, &fraction_unit);
     uint64_t unit = unit_of((struct drossel_text){ text.data + i, text.size - i }, unit_ns), total;
     if (whole_size + fraction_size == 0 || unit == 0 || __builtin_mul_overflow(whole, unit, &total))
         return false;

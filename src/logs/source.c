@@ -21,6 +21,7 @@
 struct opening {
     struct log_source *source;
     const char *name;
+    bool is_standard;
     int fd;
     const struct log_spooling *spooling;
     char *error;
@@ -98,9 +99,14 @@ static bool is_readable_packing(const struct opening *opening, enum packing pack
     const char *command = packing_command(packing);
     if (command == NULL)
         return true;
-    snprintf(opening->error, opening->error_size,
-             "%s: compressed in a way that is not read here; pipe it in: %s %s | drossel ... -", opening->name, command,
-             opening->name);
+    const char *what =
+        packing == PACKING_UTF16 ? "is UTF-16, which no server writes" : "compressed in a way that is not read here";
+    if (opening->is_standard)
+        snprintf(opening->error, opening->error_size, "%s: %s; put `%s |` before the command", opening->name, what,
+                 command);
+    else
+        snprintf(opening->error, opening->error_size, "%s: %s; pipe it in: %s %s | drossel ... -", opening->name, what,
+                 command, opening->name);
     return false;
 }
 
@@ -154,7 +160,7 @@ bool source_open(struct log_source *source, const char *path, const struct log_s
 {
     bool standard = strcmp(path, "-") == 0;
     int fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    struct opening opening = { source, standard ? "standard input" : path, fd, spooling, error, error_size };
+    struct opening opening = { source, standard ? "standard input" : path, standard, fd, spooling, error, error_size };
     *source = (struct log_source){ .data = "", .watch = -1 };
     error[0] = '\0';
     bool good = open_any(&opening);

@@ -204,6 +204,44 @@ static uint64_t epoch_unit(uint64_t value)
     return value <= (uint64_t)SECONDS_MOST * 1000000 ? 1000 : 1;
 }
 
+/* `1.696946136123E9`, as Java and others write a number that is not small.  The digits are one whole number, and the exponent says
+ * where its point is.  False: it is none, or out of range. */
+static bool scientific(struct drossel_text text, struct log_stamp *stamp)
+{
+    const char *p = text.data, *end = p + text.size;
+    uint64_t value = 0, power = 1;
+    int point = 0, exponent = 0;
+    bool behind = false;
+    for (; p < end && (is_digit(*p) || (*p == '.' && !behind)); p++) {
+        behind |= *p == '.';
+        if (*p == '.' || (behind && value > UINT64_MAX / 100)) /* further digits tell less than a nanosecond */
+            continue;
+        if (value > UINT64_MAX / 100)
+            return false;
+        value = value * 10 + (uint64_t)(*p - '0');
+        point += behind;
+    }
+    if (end - p < 2 || (*p | 0x20) != 'e')
+        return false;
+    p += 1 + (p[1] == '+');
+    const char *first = p;
+    for (; p < end && is_digit(*p) && p - first < 3; p++)
+        exponent = exponent * 10 + (*p - '0');
+    if (p == first || exponent > 18)
+        return false;
+    for (; exponent > point; point++)
+        if (__builtin_mul_overflow(value, 10, &value))
+            return false;
+    for (; point > exponent; point--)
+        power *= 10;
+    uint64_t whole = value / power, unit = epoch_unit(whole);
+    if (whole > (uint64_t)SECONDS_MOST * SECOND_NS)
+        return false;
+    uint64_t part_ns = (uint64_t)((__uint128_t)(value % power) * unit / power);
+    *stamp = (struct log_stamp){ whole * unit + part_ns, unit > power ? unit / power : 1, (size_t)(p - text.data) };
+    return true;
+}
+
 bool log_stamp_epoch(struct drossel_text text, struct log_stamp *stamp)
 {
     const char *p = text.data, *end = p + text.size;
@@ -220,6 +258,8 @@ bool log_stamp_epoch(struct drossel_text text, struct log_stamp *stamp)
             t_ns += part * (uint64_t)(*p - '0');
             resolution = part > 0 ? part : resolution;
         }
+        if (p < end && (*p | 0x20) == 'e' && scientific(text, stamp))
+            return true;
     }
     *stamp = (struct log_stamp){ t_ns, resolution, (size_t)(p - text.data) };
     return true;

@@ -30,12 +30,21 @@ static const struct {
                  { PACKING_LZ4, 4, "\x04\x22\x4d\x18", "lz4 -dc" } };
 #define PACKING_COUNT (sizeof packings / sizeof packings[0])
 
+/* The mark of UTF-16, and an ASCII character behind it, as Windows' shell writes what it redirects into a file. */
+static bool is_utf16(const unsigned char *head, size_t size)
+{
+    if (size < 4)
+        return false;
+    bool little = head[0] == 0xff && head[1] == 0xfe && head[2] != 0 && head[3] == 0;
+    return little || (head[0] == 0xfe && head[1] == 0xff && head[2] == 0 && head[3] != 0);
+}
+
 enum packing packing_of(const unsigned char *head, size_t size)
 {
     for (size_t i = 0; i < PACKING_COUNT; i++)
         if (size >= packings[i].size && memcmp(head, packings[i].magic, packings[i].size) == 0)
             return packings[i].packing;
-    return PACKING_NONE;
+    return is_utf16(head, size) ? PACKING_UTF16 : PACKING_NONE;
 }
 
 const char *packing_command(enum packing packing)
@@ -43,7 +52,7 @@ const char *packing_command(enum packing packing)
     for (size_t i = 0; i < PACKING_COUNT; i++)
         if (packings[i].packing == packing)
             return packings[i].command;
-    return NULL;
+    return packing == PACKING_UTF16 ? "iconv -f UTF-16 -t UTF-8" : NULL;
 }
 
 /* A stream under way. */

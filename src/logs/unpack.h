@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum packing { PACKING_NONE = 0, PACKING_GZIP, PACKING_XZ, PACKING_ZSTD, PACKING_BZIP2, PACKING_ZIP, PACKING_LZ4 };
+enum packing { PACKING_NONE = 0, PACKING_GZIP, PACKING_XZ, PACKING_ZSTD, PACKING_BZIP2, PACKING_ZIP, PACKING_LZ4, PACKING_UTF16 };
 #define PACKING_BYTES 6 /* enough of the beginning to tell */
 
 enum packing packing_of(const unsigned char *head, size_t size);

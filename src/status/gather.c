@@ -60,12 +60,12 @@ void status_gather(const struct status_source *source, struct status_rate *rates
 {
     memset(status, 0, sizeof *status);
     status->from = *source;
-    status->is_lost = table_is_lost(source->table);
     status->is_counted = table_has_stats(source->table);
     status->rate = rates;
     status->rate_count = status_rate_count(source->policy);
     table_counts(source->table, &status->counts);
     look(source, &status->fill);
+    status->is_lost = table_is_lost(source->table); /* now, as looking is what finds it out where no request comes */
     begin_rates(source->policy, rates);
     if (!status->is_counted)
         return;

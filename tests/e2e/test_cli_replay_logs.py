@@ -1,8 +1,10 @@
 """`drossel replay` over access logs: a record is a request, and the report says whom a policy hits."""
 import gzip
 import json
+import lzma
 import os
 import random
+import re
 import subprocess
 import threading
 
@@ -116,6 +118,43 @@ def test_the_report_for_people_is_aligned_and_fits_80_columns(build, tmp_path):
     assert "15 min" in text and "2026-01-05 08:00:" in text
 
 
+def test_times_of_logs_are_told_as_utc_and_numbers_of_events_as_numbers(build, tmp_path):
+    policy = write_policy(tmp_path, PAGE)
+    log = write_log(tmp_path, [line(0).replace("+0000", "+0200"), line(9).replace("+0000", "+0200")])
+    assert "from 2026-01-05 06:00:00 to 2026-01-05 06:00:09 UTC: 9 s" in drossel(build, "replay", "--policy", policy, log).stdout
+    events = "".join(json.dumps({"t": t, "address": A}) + "\n" for t in (5, 14))
+    assert "from 5 to 14: 9 s" in drossel(build, "replay", "--policy", policy, "-", text=events).stdout
+
+
+@pytest.mark.parametrize("field", ["X-Real-IP", "CF-Connecting-IP"])
+@pytest.mark.parametrize("shape", ["json", "ltsv"])
+def test_a_proxys_field_in_named_values_is_the_client_as_the_policy_says(build, tmp_path, field, shape):
+    name = "http_" + field.lower().replace("-", "_")
+    def text(client, **more):
+        values = {"time": T0.timestamp(), **more, name: client, "request": "GET / HTTP/1.1", "status": "200"}
+        return json.dumps(values) if shape == "json" else "\t".join(f"{key}:{value}" for key, value in values.items())
+    trusting = f"client: {{ trusted: [10.0.0.0/8], address_from: {field} }}\n" + PAGE
+    lines = [text(f"203.0.113.{n}", remote_addr="10.0.0.1") for n in range(3)] + [text("203.0.113.9", remote_addr="192.0.2.1")]
+    keys = {key["key"] for key in replay_log(build, tmp_path, trusting, lines)["limits"]["page"]["top"]}
+    assert keys == {"203.0.113.0", "203.0.113.1", "203.0.113.2", "192.0.2.1"}
+    alone = replay_log(build, tmp_path, PAGE, [text("203.0.113.7")])  # no other address is in the log
+    assert [key["key"] for key in alone["limits"]["page"]["top"]] == ["203.0.113.7"]
+
+
+@pytest.mark.parametrize("limit, told", [
+    ("by: address, allow: 3 accounts per 1h", "nobody: no key had more than 3 different accounts in 1h"),
+    ("by: account, allow: 3 addresses per 1h", "nobody: no key had more than 3 different addresses in 1h"),
+    ("by: address, allow: 3 per 1m, algorithm: bucket, burst: 50", "nobody: the busiest key came to 9 in 1m, 3 are allowed; others "
+     "refused the rest, or a burst has room for it"),
+    ("by: address, allow: 9 per 1m", "nobody: the busiest key came to 9 in 1m, 9 are allowed"),
+])
+def test_why_nobody_was_refused_is_told_in_what_the_limit_counts(build, tmp_path, limit, told):
+    policy = write_policy(tmp_path, f"client: {{ account_from: [basic] }}\nlimits: {{ x: {{ {limit} }} }}")
+    log = write_log(tmp_path, [line(0, user="ann") for _ in range(9)])
+    text = drossel(build, "replay", "--policy", policy, log).stdout
+    assert told in re.sub(r"\s+", " ", text), text
+
+
 def test_the_examples_are_of_ten_different_keys_where_there_are(build, tmp_path):
     lines = [line(0, f"192.0.2.{n}") for n in [1] * 30 + list(range(2, 40)) * 3]
     examples = replay_log(build, tmp_path, PAGE, lines)["limits"]["page"]["examples"]
@@ -144,6 +183,21 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(build, tmp_pat
         assert str(bad) in done.stderr and json.loads(done.stdout)["requests"] == 1
 
 
+@pytest.mark.parametrize("head", [b"\x28\xb5\x2f\xfd....", "x y".encode("utf-16")])
+@pytest.mark.parametrize("command", ["replay", "suggest"])
+def test_a_file_of_a_kind_that_is_not_read_is_named_once_and_the_others_go_on(build, tmp_path, command, head):
+    bad, path = tmp_path / "access.log.1", write_log(tmp_path, [common(n // 1000, f"10.0.{n % 30000 >> 8}.{n & 255}") for n in range(60000)])
+    bad.write_bytes(head)
+    policy = ["--policy", write_policy(tmp_path, PAGE)] if command == "replay" else []
+    done = drossel(build, command, *policy, "--json", path, bad, code=1)
+    assert json.loads(done.stdout)["requests"] == 60000
+    assert done.stderr.count(str(bad)) == 2 and done.stderr.count("\n") == 1, done.stderr  # its name, and in the command
+    done = drossel(build, command, *policy, bad, code=1)
+    assert done.stdout == "" and done.stderr.count("\n") == 1
+    done = drossel(build, command, *policy, bad, bad, code=1)
+    assert done.stdout == "" and "no log is left" in done.stderr
+
+
 def test_a_truncated_archive_is_named_and_what_is_there_counts(build, tmp_path):
     lines = "".join(line(n, f"192.0.2.{n % 250}") + "\n" for n in range(5000)).encode()
     whole, cut = gzip.compress(lines), tmp_path / "cut.log.gz"
@@ -162,6 +216,27 @@ def test_logs_and_events_of_one_replay_are_taken_in_the_order_of_their_time(buil
     assert [(d["verdict"], d["status"]) for d in told] == [("allow", 200), ("allow", 204), ("refuse", 429), ("refuse", 429), ("allow", 200)]
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_packed_events_are_events_from_a_file_and_from_a_pipe(build, tmp_path, pack):
+    policy = write_policy(tmp_path, "limits: { x: { by: address, allow: 1 failures per 1m } }")
+    events = [{"t": 5, "address": A, "status": 200, "settle_at": 5.3}, {"t": 5, "address": A, "status": 200}]
+    plain, packed = tmp_path / "plain", tmp_path / "packed"
+    plain.write_text("\ufeff" + "".join(json.dumps(event) + "\n" for event in events))
+    packed.write_bytes(pack(plain.read_bytes()))
+    told = [json.loads(text) for text in drossel(build, "replay", "--policy", policy, "--decisions", "-", plain).stdout.splitlines()]
+    assert [decision.get("held") for decision in told] == [None, 0.3]
+    for options in ([], ["--format", "events"]):
+        for source in ([packed], ["-"]):
+            with packed.open("rb") as text, subprocess.Popen(["cat"], stdin=text, stdout=subprocess.PIPE) as pipe:
+                done = subprocess.run([build / "drossel", "replay", "--policy", policy, "--decisions", "-", *options, *source],
+                                      stdin=pipe.stdout, capture_output=True, text=True, timeout=20)
+            assert [json.loads(text) for text in done.stdout.splitlines()] == told and done.returncode == 0, done.stderr
+    cut = tmp_path / "cut"
+    cut.write_bytes(packed.read_bytes()[:-6])
+    done = drossel(build, "replay", "--format", "events", "--policy", policy, "--decisions", "-", cut, code=1)
+    assert str(cut) in done.stderr and "too early" in done.stderr
+
+
 def test_a_log_through_a_pipe_is_recognised_and_may_be_read_again(build, tmp_path):
     policy = write_policy(tmp_path, "limits: { page: { by: address, allow: 1 per 1h } }")
     clients = [f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in range(70000)]
@@ -169,6 +244,51 @@ def test_a_log_through_a_pipe_is_recognised_and_may_be_read_again(build, tmp_pat
     told = json.loads(drossel(build, "replay", "--policy", policy, "--json", "-", text=text).stdout)
     page = told["limits"]["page"]
     assert (told["requests"], told["clients"], page["refused"], page["clients_refused"]) == (140000, 70000, 70000, 70000)
+
+
+def test_what_comes_through_a_pipe_is_kept_where_tmpdir_says(build, tmp_path):
+    policy = write_policy(tmp_path, PAGE)
+    for command in (["replay", "--policy", policy], ["suggest"]):
+        done = drossel(build, *command, "-", text=line(0) + "\n", env=os.environ | {"TMPDIR": str(tmp_path / "none")}, code=1)
+        assert f"standard input: no room for it in {tmp_path}/none" in done.stderr and "set TMPDIR" in done.stderr
+        drossel(build, *command, "-", text=line(0) + "\n", env=os.environ | {"TMPDIR": str(tmp_path)})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["policy.yaml"]
+
+
+def test_standard_input_that_cannot_be_read_is_no_empty_log(build, tmp_path):
+    policy = write_policy(tmp_path, PAGE)
+    for command in (["replay", "--policy", policy], ["suggest"]):
+        folder = os.open(tmp_path, os.O_RDONLY)
+        done = subprocess.run([build / "drossel", *command, "-"], stdin=folder, capture_output=True, text=True, timeout=20)
+        os.close(folder)
+        assert done.returncode == 1 and "standard input: cannot be read: Is a directory" in done.stderr
+
+
+@pytest.mark.parametrize("command, option", [("replay", "--decisions"), ("replay", "--refused"), ("suggest", "--policy"), ("suggest", "--html")])
+def test_a_file_that_is_read_is_not_written_over(build, tmp_path, command, option):
+    log, policy = write_log(tmp_path, [line(0), line(1)]), write_policy(tmp_path, PAGE)
+    link = tmp_path / "link"
+    link.symlink_to(log)
+    before = log.read_text(), policy.read_text()
+    arguments = [command] + (["--policy", policy] if command == "replay" else [])
+    for written in (log, link, policy):
+        if written != policy or option != "--html":  # which suggest does not read
+            done = drossel(build, *arguments, option, written, log, code=2)
+            assert str(written) in done.stderr and done.stdout == ""
+    assert (log.read_text(), policy.read_text()) == before
+    done = drossel(build, "replay", "--policy", policy, "--decisions", tmp_path / "x", "--refused", tmp_path / "x", log, code=2)
+    assert "name two files" in done.stderr and not (tmp_path / "x").exists()
+
+
+def test_a_proposal_replaces_a_proposal_but_no_policy_of_somebody(build, tmp_path):
+    log, proposal, own = write_log(tmp_path, [line(0)]), tmp_path / "proposal.yaml", write_policy(tmp_path, PAGE)
+    proposal.touch()
+    for _ in range(2):
+        drossel(build, "suggest", "--policy", proposal, log)
+        assert proposal.read_text().startswith("# Proposed by `drossel suggest`")
+    before = own.read_text()
+    assert "was not proposed by this command" in drossel(build, "suggest", "--policy", own, log, code=2).stderr
+    assert own.read_text() == before
 
 
 def test_a_log_through_a_named_pipe_is_read_once_and_whole(build, tmp_path):

@@ -1,10 +1,13 @@
 """drossel show: verdicts, limits, dry runs from trial to enforcement, watching, and names that clients chose."""
+import fcntl
 import json
 import os
 import pty
 import re
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 import pytest
@@ -158,6 +161,48 @@ def test_watching_on_a_terminal_shows_one_screen_after_the_other(build, nginx):
         os.waitpid(pid, 0)
         os.close(terminal)
     assert seen.count(b"203.0.113.7") >= 2
+
+
+LONG = "a-limit-whose-name-goes-on-and-on-and-on-until-it-ends"
+
+
+def test_columns_are_as_wide_as_the_longest_name_of_a_limit(build, nginx):
+    server = nginx(f"limits: {{ page: {{ by: address, allow: 5 per 1h }}, {LONG}: {{ by: address, allow: 3 per 1h, dry_run: true }} }}")
+    for _ in range(7):
+        server.fetch("/")
+    for options in (), ("--limits",), ("--dry-run",):
+        lines = [line for line in show(build, server, *options).splitlines() if line.startswith(("limit ", "page ", LONG))]
+        assert lines[-1].startswith(("page", LONG)) and any(line.startswith(LONG) for line in lines)
+        assert {line[len(LONG)] for line in lines} == {" "} and " " not in {line[len(LONG) + 1] for line in lines}
+
+
+@pytest.mark.parametrize("columns, lines", [(80, 24), (200, 24), (40, 10)])
+def test_no_more_keys_are_shown_than_the_terminal_has_lines_for(build, nginx, columns, lines):
+    server = nginx("client: { trusted: [127.0.0.1], address_from: X-Forwarded-For }\n"
+                   "limits: { page: { by: address, allow: 3 per 1h } }")
+    for client in range(40):
+        visit(server, f"203.0.113.{client}")
+    whole, part = os.openpty()
+    fcntl.ioctl(part, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    subprocess.run([build / "drossel", "show", "--policy", server.policy], stdout=part, timeout=20, check=True)
+    text = os.read(whole, 65536).decode().splitlines()
+    os.close(part)
+    os.close(whole)
+    keys = [line for line in text if line.startswith("page ")]
+    wrapped = sum(-(-len(line) // columns) for line in text if not line.startswith(("/", "verdicts")))
+    assert 1 <= len(keys) < 40 and f"and {40 - len(keys)} more" in text[-1]
+    assert wrapped <= lines or len(keys) == 1
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--watch", "0.1"], ["--watch", "0.1", "--json"], ["--limits"]])
+def test_a_full_disk_is_told_as_what_it_is(build, nginx, options):
+    server = nginx(POLICY.format(dry=""))
+    visit(server, "203.0.113.7")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([build / "drossel", "show", "--policy", server.policy, *options], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=20)
+    assert done.returncode == 1 and done.stderr.count("standard output: could not be written") == 1
+    assert "UTF-8" not in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [["--watch", "0"], ["--watch=x"], ["--watch", "999999"]])

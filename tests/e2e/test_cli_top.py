@@ -384,3 +384,6 @@ def test_without_a_terminal_or_a_table_it_says_what_to_use(build, tmp_path, term
     view = terminal(build / "drossel", "top", "--policy", busy.policy, term="no-such-terminal")
     assert view.end().exitstatus == 1
     assert b"no-such-terminal is not known" in view.output
+    view = terminal(build / "drossel", "top", "--policy", busy.policy, term="dumb")
+    assert view.end().exitstatus == 1
+    assert b"dumb cannot move its cursor" in view.output and b"passed" not in view.output

@@ -297,6 +297,27 @@ def test_the_alarms_of_the_example_ask_for_what_is_told(nginx):
     assert asked <= {name for name, _ in metrics_of(nginx(POLICY, server=SERVER))}
 
 
+def test_the_alarm_of_many_refused_asks_for_their_share_of_all_requests(nginx):
+    """Its two sums over the counters themselves; a histogram of which one decision in eight is in would be none of them."""
+    server = nginx(POLICY, server=SERVER)
+    assert server.statuses(20).count(429) == 16
+    examples = pathlib.Path(__file__).parents[2] / "examples"
+    rules = yaml.safe_load((examples / "prometheus-alerts.yml").read_text())["groups"][0]["rules"]
+    expression = next(rule["expr"] for rule in rules if rule["alert"] == "DrosselManyRefused")
+    sums = []
+    for name, verdicts in re.findall(r'rate\((drossel_\w+)(?:\{verdict=~"([^"]*)"\})?\[', expression):
+        sums.append(sum(value for (told, labels), value in metrics_of(server).items() if told == name and
+                        (not verdicts or dict(labels)["verdict"] in verdicts.split("|"))))
+    assert len(sums) == 2 and sums[0] / sums[1] == 16 / 20
+
+
+def test_a_table_that_was_cut_off_is_told_at_the_first_look_though_no_request_came(nginx):
+    server = nginx(POLICY, server=SERVER)
+    server.fetch()
+    os.truncate(server.folder / "table", 4096)
+    assert status_of(server)["table"]["lost"] is True
+
+
 def test_the_manual_names_every_metric(nginx):
     manual = (pathlib.Path(__file__).parents[2] / "docs/operations.md").read_text()
     for name, _ in metrics_of(nginx(POLICY, server=SERVER)):

@@ -86,6 +86,18 @@ def test_a_login_with_an_unusual_name_is_known_by_its_answers(build, tmp_path):
     assert any("POST /pin is taken for a login" in text for text in found["warnings"])
 
 
+@pytest.mark.parametrize("written", ["//wp-login.php", "/blog/../wp-login.php", "/%77p-login.php", "/./wp-login.php?x=1"])
+def test_a_login_that_is_written_oddly_is_the_page_that_the_policy_takes_it_for(build, tmp_path, written):
+    guesses = machine("198.51.100.1", 1, 60, request=f"POST {written} HTTP/1.1", status=401)
+    log, policy = write(tmp_path / "log", people(40), guesses), tmp_path / "policy.yaml"
+    found = suggest(build, log)
+    assert [hit["key"] for hit in limits(found)["login-from"]["exceeding"]] == ["198.51.100.1"]
+    drossel(build, "suggest", "--policy", policy, log)
+    assert yaml.safe_load(policy.read_text())["classes"]["login"]["path"] in ("/wp-login.php", ["/wp-login.php"])
+    met = json.loads(drossel(build, "replay", "--policy", policy, "--json", log).stdout)["limits"]["login-from"]
+    assert (met["clients_refused"], met["top"][0]["key"], met["requests"]) == (1, "198.51.100.1", 60)
+
+
 def test_the_policy_has_no_mistake_and_refuses_nobody(build, tmp_path):
     api = [line(i, f"10.0.0.{i % 50 + 1}", "GET /api/items HTTP/1.1") for i in range(300)]
     search = [line(i * 3, f"10.0.0.{i % 50 + 1}", "GET /search?q=x HTTP/1.1") for i in range(100)]

@@ -28,6 +28,7 @@ static const char *const combined[] = {
     "%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-Agent}i\"",
     "%h %l %u %t \\\"%r\\\" %>s %b \\\"%{Referer}i\\\" \\\"%{User-agent}i\\\"",
     "LogFormat \"%h %l %u %t \\\"%r\\\" %>s %b \\\"%{Referer}i\\\" \\\"%{User-agent}i\\\"\" combined",
+    "\"%h %l %u %t \\\"%r\\\" %>s %b \\\"%{Referer}i\\\" \\\"%{User-agent}i\\\"\"",
     "%a %l %u [%{%d/%b/%Y:%T %z}t] \"%m %U%q %H\" %s %O \"%400,501{Referer}i\" \"%!200{User-agent}i\"",
 };
 
@@ -88,6 +89,10 @@ static void a_variable_means_what_the_server_means_by_it(void **state)
         /* where the client is only known from the proxy */
         { "[$time_local] \"$http_x_forwarded_for\" $status", AT " \"203.0.113.9, 10.0.0.2\" 200",
           T "client=203.0.113.9; status=200; forwarded=203.0.113.9, 10.0.0.2" },
+        { "$http_cf_connecting_ip [$time_local] \"$http_x_forwarded_for\" $status",
+          "203.0.113.9 " AT " \"198.51.100.1\" 200", T "client=203.0.113.9; status=200; forwarded=198.51.100.1" },
+        { "%{X-Real-IP}i %t %>s", "2001:db8::9 " AT " 200", T "client=2001:db8::9; status=200" },
+        { "$http_x_real_ip $remote_addr [$time_local]", "203.0.113.9 10.0.0.1 " AT, T "client=10.0.0.1" },
         { "[$time_local] $realip_remote_addr $remote_addr $status", AT " 10.0.0.1 203.0.113.9 200",
           T "client=203.0.113.9; status=200" },
         { "[$time_local] $realip_remote_addr $status", AT " 10.0.0.1 200", T "client=10.0.0.1; status=200" },
@@ -109,6 +114,29 @@ static void a_variable_means_what_the_server_means_by_it(void **state)
         { "%{sec}t %h", "971211336 192.0.2.1", T "client=192.0.2.1" },
         { "%{msec}t %h", "971211336123 192.0.2.1", "t=971211336.123000000; client=192.0.2.1" },
         { "%{usec}t %h", "971211336123456 192.0.2.1", "t=971211336.123456000; client=192.0.2.1" },
+        /* a second here and its fraction there */
+        { "%h %t %{msec_frac}t %>s", "192.0.2.1 " AT " 023 200",
+          "t=971211336.023000000; client=192.0.2.1; status=200" },
+        { "%{usec_frac}t %{sec}t %h", "000123 971211336 192.0.2.1", "t=971211336.000123000; client=192.0.2.1" },
+        { "%{msec}t %{usec_frac}t %h", "971211336123 123456 192.0.2.1", "t=971211336.123000000; client=192.0.2.1" },
+        /* a port behind an address that has colons itself, and behind one that has none, or is a name */
+        { "$remote_addr:$remote_port [$time_local] $status", "2001:db8::1:443 " AT " 200",
+          T "client=2001:db8::1; status=200" },
+        { "$remote_addr:$remote_port [$time_local] $status", "2001:db8:1:2:3:4:5:6:443 " AT " 200",
+          T "client=2001:db8:1:2:3:4:5:6; status=200" },
+        { "$remote_addr:$remote_port [$time_local] $status", "192.0.2.1:443 " AT " 200",
+          T "client=192.0.2.1; status=200" },
+        { "[$remote_addr]:$remote_port [$time_local] $status", "[2001:db8::1]:443 " AT " 200",
+          T "client=2001:db8::1; status=200" },
+        { "%a:%{remote}p %t %>s", "client.example:443 " AT " 200", T "client=client.example; status=200" },
+        { "$host:$server_port $remote_addr [$time_local]", "[2001:db8::1]:443 192.0.2.1 " AT,
+          T "client=192.0.2.1; host=2001:db8::1" },
+        { "%v:%p %h %t", "shop.example:443 2001:db8::1 " AT, T "client=2001:db8::1; host=shop.example" },
+        /* what only looks like a configuration's: these belong to the lines */
+        { "$remote_addr;$time_iso8601;$status;", "192.0.2.1;2000-10-10T13:55:36-07:00;200;",
+          T "client=192.0.2.1; status=200" },
+        { "\"$remote_addr\" \"$time_iso8601\"", "\"192.0.2.1\" \"2000-10-10T13:55:36-07:00\"", T "client=192.0.2.1" },
+        { "%h %t $%{Price}i %>s", "192.0.2.1 " AT " $5 200", T "client=192.0.2.1; status=200" },
         /* a string that is JSON */
         { "{\"t\":\"$time_iso8601\",\"ip\":\"$remote_addr\",\"r\":\"$request\",\"s\":$status}",
           "{\"t\":\"2000-10-10T13:55:36-07:00\",\"ip\":\"192.0.2.1\",\"r\":\"GET /\\\"a\\\" HTTP/1.1\",\"s\":200}",

@@ -50,6 +50,24 @@ static void records_come_by_their_time_and_of_equals_by_their_line(void **state)
     assert_text_gives(LINE("02", "/a") LINE("01", "/b") LINE("02", "/c") LINE("01", "/d"), &options, "/b /d /a /c");
 }
 
+static void zeros_before_a_line_are_a_hole_in_the_file_and_not_its_client(void **state)
+{
+    (void)state;
+    static const struct logs_options options = { 0 };
+    static const char text[] = "\0\0\0" LINE("01", "/a") "\0" LINE("02", "/b") "\0\0\n" LINE("03", "/c");
+    const char *path = file_of("access.log", text, sizeof text - 1);
+    struct logs *logs = open_logs(&path, 1, &options);
+    struct log_record record;
+    for (int i = 0; i < 3; i++) {
+        assert_true(logs_next(logs, &record));
+        assert_int_equal(record.client.size, 9);
+        assert_memory_equal(record.client.data, "192.0.2.1", 9);
+    }
+    assert_false(logs_next(logs, &record));
+    assert_int_equal(logs_facts(logs)->unparsed, 1); /* the one that is nothing else */
+    logs_close(logs);
+}
+
 static void as_filed_the_clock_never_goes_back(void **state)
 {
     (void)state;
@@ -470,6 +488,7 @@ int main(void)
     cut_off_while_it_is_read();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_come_by_their_time_and_of_equals_by_their_line),
+        cmocka_unit_test(zeros_before_a_line_are_a_hole_in_the_file_and_not_its_client),
         cmocka_unit_test(as_filed_the_clock_never_goes_back),
         cmocka_unit_test(several_files_come_together_and_of_equals_by_file),
         cmocka_unit_test(any_disorder_is_sorted_within_any_memory),

@@ -171,6 +171,12 @@ static void what_cannot_be_read_is_told_with_the_way_out(void **state)
     assert_refused(file_of("x.zst", "\x28\xb5\x2f\xfd....", 8), "zstd -dc");
     assert_refused(file_of("x.bz2", "BZh91AY", 7), "bzip2 -dc");
     assert_refused(file_of("x.zip", "PK\x03\x04....", 8), "unzip -p");
+    assert_refused(file_of("x.log",
+                           "\xff\xfe"
+                           "1\0.\0",
+                           6),
+                   "iconv -f UTF-16");
+    assert_refused(file_of("x.log", "\xfe\xff\0001\0.", 6), "is UTF-16");
 }
 
 static void a_file_without_permission_is_told(void **state)
