@@ -64,6 +64,17 @@ limits:
   page: {{ by: address, allow: {page} }}
 """
 
+# Classes and exemptions are looked at: what many sites have, of which two limits count a page.
+BY_CLASS = """version: 1
+table: {{ path: {folder}/table, keys: 64k }}
+exempt: {{ addresses: [192.0.2.0/24], paths: [/health] }}
+classes: {{ static: {{ path_ends: [.jpg, .png, .css, .js] }} }}
+limits:
+  page: {{ for: not static, by: address, allow: 100000000 per 1h }}
+  long: {{ for: not static, by: address, allow: 100000000 per 1d, ban: 5m }}
+  static: {{ for: static, by: address, allow: 100000000 per 1h }}
+"""
+
 LIMIT_REQ = "limit_req_zone $binary_remote_addr zone=a:8m rate={}; limit_req_status 429;"
 
 # What is written into the http block and the location, the policy, whether requests are refused, wrk's script.
@@ -78,6 +89,7 @@ VARIANTS = {
     "file": Variant(),
     "pass": Variant(OURS, policy=POLICY.replace("{page}", "100000000 per 1h")),
     "pass one": Variant(OURS, policy=ONE_LIMIT.replace("{page}", "100000000 per 1h")),
+    "pass by class": Variant(OURS, policy=BY_CLASS),
     "limit_req passes": Variant(LIMIT_REQ.format("1000000r/s"), "limit_req zone=a burst=1000000 nodelay;"),
 }
 
@@ -229,6 +241,7 @@ ROWS = {
     "refuse-silent": ("refuse", "limit_req refuses silently"),
     "pass": ("pass", "file"),
     "pass-one": ("pass one", "file"),
+    "pass-class": ("pass by class", "file"),
     "pass-limit_req": ("pass", "limit_req passes"),
     "pass-one-limit_req": ("pass one", "limit_req passes"),
 }

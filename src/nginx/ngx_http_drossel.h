@@ -162,6 +162,16 @@ typedef struct {
 } ngx_http_drossel_ctx_t;
 
 
+/* Of a body, the first bytes in one piece. */
+
+typedef struct {
+    u_char                       *data;
+    size_t                        size;
+    ngx_uint_t                    copied;     /* to be freed */
+    ngx_uint_t                    truncated;  /* the body goes on */
+} ngx_http_drossel_bytes_t;
+
+
 /* What one walk over the request's headers finds. */
 
 typedef struct {
@@ -253,9 +263,7 @@ ngx_uint_t ngx_http_drossel_is_challenge(const ngx_table_elt_t *h);
 /* Says where accounts may stand in bodies, when a policy was read. */
 void ngx_http_drossel_sources(ngx_http_drossel_main_conf_t *mcf);
 
-/* Came the body with the header, or is there none? */
-ngx_uint_t ngx_http_drossel_is_body_here(ngx_http_request_t *r);
-/* Has it yet to come, and need not be waited for? */
+/* Has the body yet to come, and need not be waited for? */
 ngx_uint_t ngx_http_drossel_is_body_idle(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, const struct drossel_request *request);
 
@@ -263,9 +271,11 @@ ngx_uint_t ngx_http_drossel_is_body_idle(ngx_http_request_t *r,
  * called again later. */
 ngx_int_t ngx_http_drossel_read_body(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
-/* Finds the accounts in it: they are there until the next request is judged. */
-void ngx_http_drossel_accounts(ngx_http_request_t *r,
-    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending);
+/* Finds the accounts in these bytes of the body, and in the query.  They lie in memory
+ * of the worker, until the next request is judged. */
+void ngx_http_drossel_find(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const ngx_http_drossel_bytes_t *bytes,
+    struct body_found *found);
 /* Adds the accounts in the body that was read, and what else the request has
  * waited for.  They are there until the next request is judged. */
 void ngx_http_drossel_add_accounts(ngx_http_request_t *r,

@@ -21,15 +21,10 @@
 #define NGX_HTTP_DROSSEL_TYPES  4
 
 
-typedef struct {
-    u_char      *data;
-    size_t       size;
-    ngx_uint_t   copied;      /* to be freed */
-    ngx_uint_t   truncated;   /* the body goes on */
-} ngx_http_drossel_bytes_t;
-
-
+static ngx_uint_t ngx_http_drossel_is_body_here(ngx_http_request_t *r);
 static void ngx_http_drossel_body_handler(ngx_http_request_t *r);
+static void ngx_http_drossel_accounts(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending);
 static void ngx_http_drossel_query(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct body_found *found);
 static void ngx_http_drossel_gather_all(ngx_http_request_t *r, size_t cap,
@@ -119,7 +114,7 @@ ngx_http_drossel_is_body_idle(ngx_http_request_t *r,
 
 /* To look at it costs nothing then. */
 
-ngx_uint_t
+static ngx_uint_t
 ngx_http_drossel_is_body_here(ngx_http_request_t *r)
 {
     off_t  length;
@@ -251,15 +246,13 @@ ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
 }
 
 
-void
+static void
 ngx_http_drossel_accounts(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending)
 {
-    size_t                         i;
-    struct body                    body;
-    struct body_found              found;
-    struct drossel_text            types[NGX_HTTP_DROSSEL_TYPES];
-    ngx_http_drossel_bytes_t       bytes;
+    size_t                    i;
+    struct body_found         found;
+    ngx_http_drossel_bytes_t  bytes;
 
     pending->accounts = ngx_http_drossel_found;
     pending->account_count = 0;
@@ -271,22 +264,7 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
         return;
     }
 
-    body_found_init(&found, ngx_http_drossel_values,
-                    sizeof(ngx_http_drossel_values));
-
-    if (bytes.size) {
-        body.content_encoding.size = 0;
-        body.content_type_count = ngx_http_drossel_headers(r, types,
-                                                      &body.content_encoding);
-        body.content_types = types;
-        body.bytes.data = (const char *) bytes.data;
-        body.bytes.size = bytes.size;
-        body.truncated = bytes.truncated;
-
-        (void) body_accounts(&body, mcf->sources, mcf->source_count, &found);
-    }
-
-    ngx_http_drossel_query(r, mcf, &found);
+    ngx_http_drossel_find(r, mcf, &bytes, &found);
 
     pending->unreadable = found.malformed || found.too_many;
     pending->account_count = found.count;
@@ -298,6 +276,32 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
     if (bytes.copied) {
         (void) ngx_pfree(r->pool, bytes.data);
     }
+}
+
+
+void
+ngx_http_drossel_find(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
+    const ngx_http_drossel_bytes_t *bytes, struct body_found *found)
+{
+    struct body          body;
+    struct drossel_text  types[NGX_HTTP_DROSSEL_TYPES];
+
+    body_found_init(found, ngx_http_drossel_values,
+                    sizeof(ngx_http_drossel_values));
+
+    if (bytes->size) {
+        body.content_encoding.size = 0;
+        body.content_type_count = ngx_http_drossel_headers(r, types,
+                                                      &body.content_encoding);
+        body.content_types = types;
+        body.bytes.data = (const char *) bytes->data;
+        body.bytes.size = bytes->size;
+        body.truncated = bytes->truncated;
+
+        (void) body_accounts(&body, mcf->sources, mcf->source_count, found);
+    }
+
+    ngx_http_drossel_query(r, mcf, found);
 }
 
 

@@ -3,48 +3,73 @@
  * The shortest way of a login: its body came with its header, it names one account,
  * and the only limit there is counts the failures of accounts and has room.
  *
- * Nothing is gathered but that account, and no decision is written.  Whatever is not
- * as expected is judged, with nothing changed but that the body was read.
+ * The account is looked for where the body lies; nginx reads it when the application
+ * is asked, as it would without us.  No decision is written.  Whatever is not as
+ * expected is judged, with nothing changed.
  */
 
 
 #include "ngx_http_drossel.h"
 
 
+static ngx_uint_t ngx_http_drossel_peek(ngx_http_request_t *r, size_t cap,
+    ngx_http_drossel_bytes_t *bytes);
 static ngx_int_t ngx_http_drossel_charge(ngx_http_request_t *r,
-    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx);
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    const struct drossel_text *account);
 
 
 own_line ngx_int_t
 ngx_http_drossel_login(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     ngx_http_drossel_ctx_t *ctx)
 {
-    ngx_int_t                    rc;
-    ngx_http_drossel_pending_t  *pending;
+    struct body_found         found;
+    ngx_http_drossel_bytes_t  bytes;
 
-    if (!ngx_http_drossel_is_body_here(r)) {
+    if (!ngx_http_drossel_peek(r, (size_t) mcf->policy->body_cap, &bytes)) {
         return NGX_OK;
     }
 
-    if (ngx_http_drossel_guard(r, ctx) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
+    ngx_http_drossel_find(r, mcf, &bytes, &found);
 
-    rc = ngx_http_drossel_read_body(r, ctx);
-
-    if (rc != NGX_OK) {
-        return rc;
-    }
-
-    pending = ctx->pending;
-
-    ngx_http_drossel_accounts(r, mcf, pending);
-
-    if (pending->account_count != 1 || pending->unreadable) {
+    if (found.count != 1 || found.malformed || found.too_many) {
         return NGX_OK;
     }
 
-    return ngx_http_drossel_charge(r, mcf, ctx);
+    return ngx_http_drossel_charge(r, mcf, ctx, &found.value[0].text);
+}
+
+
+/* The body behind the header, if all of it is there already. */
+
+static ngx_inline ngx_uint_t
+ngx_http_drossel_peek(ngx_http_request_t *r, size_t cap,
+    ngx_http_drossel_bytes_t *bytes)
+{
+    off_t  length;
+
+#if (NGX_HTTP_V2)
+
+    if (r->stream) {
+        return 0;
+    }
+
+#endif
+
+    length = r->headers_in.content_length_n;
+
+    if (r->request_body || r->headers_in.chunked || length <= 0
+        || length > r->header_in->last - r->header_in->pos)
+    {
+        return 0;
+    }
+
+    bytes->data = r->header_in->pos;
+    bytes->size = ngx_min((size_t) length, cap);
+    bytes->truncated = (size_t) length > cap;
+    bytes->copied = 0;
+
+    return 1;
 }
 
 
@@ -52,10 +77,14 @@ ngx_http_drossel_login(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
 
 static ngx_int_t
 ngx_http_drossel_charge(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
-    ngx_http_drossel_ctx_t *ctx)
+    ngx_http_drossel_ctx_t *ctx, const struct drossel_text *account)
 {
     ngx_http_drossel_open_t       *open;
     struct limiter_passing_login   login;
+
+    if (ngx_http_drossel_guard(r, ctx) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
 
     open = ngx_palloc(r->pool, offsetof(ngx_http_drossel_open_t, ticket.charge)
                                + sizeof(open->ticket.charge[0]));
@@ -69,7 +98,7 @@ ngx_http_drossel_charge(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf
     ngx_http_drossel_set_client(r, ctx);
 
     login.client = &ctx->client;
-    login.account = ctx->pending->accounts;
+    login.account = account;
     login.now_ns = table_now(mcf->table);
     login.ticket = &open->ticket;
 
