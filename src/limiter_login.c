@@ -54,7 +54,7 @@ static inline const struct drossel_text *account_of(const struct drossel_request
 static inline uint64_t address_hash(const struct limiter *limiter, const struct drossel_address *client)
 {
     struct drossel_address counted;
-    if (client->family == DROSSEL_IPV6) {
+    if (unlikely(client->family == DROSSEL_IPV6)) {
         counted = client_key(client, limiter->policy->ipv6_prefix);
         client = &counted;
     }

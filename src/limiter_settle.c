@@ -161,8 +161,8 @@ static bool is_outcome(const struct policy_outcome *rule, unsigned status,
                        void *context)
 {
     struct drossel_text value;
-    if (rule->header.size == 0)
-        return status < 1024 && (rule->status[status / 64] >> (status % 64) & 1) != 0;
+    if (likely(rule->header.size == 0))
+        return likely(status < 1024) && (rule->status[status / 64] >> (status % 64) & 1) != 0;
     return find_header(context, rule->header, &value) && value.size == rule->value.size &&
            strncasecmp(value.data, rule->value.data, value.size) == 0;
 }

@@ -8,6 +8,7 @@
  */
 #include "subject.h"
 
+#include "hint.h"
 #include "request/account.h"
 
 #include <stdio.h>
@@ -43,8 +44,8 @@ bool subject_account_hash(const uint8_t *secret, struct drossel_text raw, uint64
 {
     char message[1 + ACCOUNT_MAX];
     enum account_class class;
-    size_t size = raw.size > 0 ? fold(raw, message, &class) : 1;
-    if (size == 1)
+    size_t size = likely(raw.size > 0) ? fold(raw, message, &class) : 1;
+    if (unlikely(size == 1))
         return false;
     *hash = key_part_hash(secret, POLICY_BY_ACCOUNT, message, size);
     return true;

@@ -56,7 +56,7 @@ inline bool sliding_pass(struct engine_state *state, const struct engine_limit *
 {
     unsigned closed = closed_count(state, limit);
     /* In 64 bits: the tally has 24, and a cost that is beyond the chunk is seen to be so. */
-    if (closed == 0 && cost <= limit->chunk && state->tally + cost <= limit->chunk)
+    if (likely(closed == 0 && cost <= limit->chunk && state->tally + cost <= limit->chunk))
         return pass_open(state, limit, cost, now_ns, verdict);
     if (unlikely(limit->count_bits > 0))
         return false;

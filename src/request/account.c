@@ -1,6 +1,8 @@
 /* Accounts as they are counted: folding and digests. */
 #include "request/account.h"
 
+#include "hint.h"
+
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +63,7 @@ static bool is_visible(char c)
 /* Takes off both ends the characters that `unwanted` accepts; stops at bytes that are no UTF-8.  Nearly always there are none. */
 static struct drossel_text trim(struct drossel_text text, bool (*unwanted)(ucs4_t))
 {
-    if (text.size > 0 && is_visible(text.data[0]) && is_visible(text.data[text.size - 1]))
+    if (likely(text.size > 0 && is_visible(text.data[0]) && is_visible(text.data[text.size - 1])))
         return text;
     return trim_ends(text, unwanted);
 }
@@ -93,7 +95,7 @@ static bool is_ascii(struct drossel_text text)
         memcpy(&word, text.data + at, sizeof word);
         all |= word;
     }
-    if (at > 0 && at < text.size) { /* the last word, part of which was seen before */
+    if (likely(at > 0 && at < text.size)) { /* the last word, part of which was seen before */
         memcpy(&word, text.data + text.size - sizeof word, sizeof word);
         all |= word;
         at = text.size;
@@ -122,7 +124,7 @@ static void fold_ascii(struct drossel_text text, char *out)
         word = lower_word(word);
         memcpy(out + at, &word, sizeof word);
     }
-    if (at > 0 && at < text.size) {
+    if (likely(at > 0 && at < text.size)) {
         at = text.size - sizeof word;
         memcpy(&word, text.data + at, sizeof word);
         word = lower_word(word);
@@ -281,7 +283,7 @@ static __attribute__((noinline)) size_t fold_any(struct drossel_text raw, char *
 
 size_t account_fold(struct drossel_text raw, char *out, size_t cap, enum account_class *class)
 {
-    if (raw.size > cap || raw.size > ACCOUNT_INPUT_MAX || !is_ascii(raw))
+    if (unlikely(raw.size > cap || raw.size > ACCOUNT_INPUT_MAX || !is_ascii(raw)))
         return fold_any(raw, out, cap, class);
     /* Nearly always: it is folded where it is wanted. */
     struct drossel_text text = trim(raw, is_white);

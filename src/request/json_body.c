@@ -459,6 +459,13 @@ static void take_plain_object(struct scan *scan)
     scan->depth -= is_closed;
 }
 
+/* Not inlined: it would lie among the way of plain members, which mostly is all. */
+static __attribute__((noinline)) void take_tokens(struct scan *scan)
+{
+    for (; scan->at < scan->end; skip_space(scan))
+        take_token(scan);
+}
+
 static void find_paths(struct scan *scan, const struct body_search *search)
 {
     scan->deepest = 0;
@@ -489,8 +496,9 @@ void json_values(struct drossel_text body, const struct body_search *search)
     skip_space(&scan);
     if (scan.at < scan.end && *scan.at == '{')
         take_plain_object(&scan);
-    for (skip_space(&scan); scan.at < scan.end; skip_space(&scan))
-        take_token(&scan);
+    skip_space(&scan);
+    if (unlikely(scan.at < scan.end))
+        take_tokens(&scan);
     bool empty = scan.depth == 0 && scan.expected == VALUE;
     scan.faulty |= !empty && (scan.depth > 0 || scan.expected != AFTER);
     search->found->malformed |= scan.faulty;

@@ -68,7 +68,7 @@ inline void slot_write(struct slot *slot, const struct engine_state *state)
 inline struct table_key table_key_beside(struct table_key key, uint64_t seed)
 {
     struct table_key beside = { key.home ^ seed, (key.tag + seed) & TABLE_TAG_MASK };
-    if (beside.tag == 0)
+    if (unlikely(beside.tag == 0))
         beside.tag = UINT64_C(1) << 16;
     return beside;
 }
