@@ -247,11 +247,16 @@ ROWS = {
 }
 
 
+# What lies within a hundredth of its mark needs more pairs than the others: of seven the median is known to a hundredth only.
+TIMES = {"pass-one-limit_req": 5}
+
+
 def measure(build, folder, rounds):
     """Yields (row, ours, other), in requests a second."""
     for _ in range(rounds):
         for row, names in ROWS.items():
-            yield row, *ask_both(build, f"{folder}/nginx", VARIANTS, names)
+            for _ in range(TIMES.get(row, 1)):
+                yield row, *ask_both(build, f"{folder}/nginx", VARIANTS, names)
 
 
 def measure_logins(build, folder, rounds):

@@ -36,27 +36,14 @@ static inline void begin(const struct limiter *limiter, const struct drossel_req
     decision->quota_count = 1;
 }
 
-/* The key that a client counts under. */
-static inline struct table_key key_of(const struct limiter *limiter, const struct drossel_address *client)
-{
-    uint64_t hash;
-    const uint8_t *secret = table_secret(limiter->table);
-    if (unlikely(client->family == DROSSEL_IPV6)) {
-        struct drossel_address counted = client_key(client, limiter->policy->ipv6_prefix);
-        hash = key_address_hash(secret, POLICY_BY_ADDRESS, &counted);
-    } else {
-        hash = key_address_hash(secret, POLICY_BY_ADDRESS, client);
-    }
-    return table_key_mix(hash, limiter->alone->seed);
-}
-
 /* The key that the request counts under.  False if it goes the general way. */
 static inline bool find_key(const struct limiter *limiter, const struct drossel_request *request, struct table_key *key)
 {
     const struct drossel_address *client = limiter_client_of(limiter, request);
     if (client == NULL || request->extra_cost != 0 || table_bans_until(limiter->table) > request->now_ns)
         return false;
-    *key = key_of(limiter, client);
+    uint64_t hash = limiter_client_hash(limiter->table, limiter->policy->ipv6_prefix, client);
+    *key = table_key_mix(hash, limiter->alone->seed);
     return true;
 }
 

@@ -71,15 +71,6 @@ static __attribute__((noinline)) uint64_t hash_of(const struct pass_plan *plan, 
     return key_part_hash(table_secret(plan->table), (uint8_t)kind, data, size);
 }
 
-INLINED uint64_t client_hash(const struct pass_plan *plan, const struct drossel_address *client)
-{
-    const uint8_t *secret = table_secret(plan->table);
-    if (likely(client->family != DROSSEL_IPV6))
-        return key_address_hash(secret, POLICY_BY_ADDRESS, client);
-    struct drossel_address counted = client_key(client, plan->ipv6_prefix);
-    return key_address_hash(secret, POLICY_BY_ADDRESS, &counted);
-}
-
 INLINED void prepare(const struct rate_plan *rate, uint64_t subject, struct store_pass *pass)
 {
     pass->key = table_key_mix(subject, rate->seed);
@@ -97,7 +88,7 @@ INLINED void prepare_several(const struct pass_plan *plan, const struct limiter_
     if (likely(client->family == DROSSEL_IPV4))
         part[POLICY_BY_ADDRESS] = hash_of(plan, POLICY_BY_ADDRESS, client, 1 + 4);
     else
-        part[POLICY_BY_ADDRESS] = client_hash(plan, client);
+        part[POLICY_BY_ADDRESS] = limiter_client_hash(plan->table, plan->ipv6_prefix, client);
     part[POLICY_BY_SITE] = POLICY_BY_SITE;
     if (plan->has_path)
         part[POLICY_BY_PATH] = hash_of(plan, POLICY_BY_PATH, request->path.data, request->path.size);
@@ -136,7 +127,7 @@ static FLAT __attribute__((noinline)) bool pass_one(const struct pass_plan *plan
     struct store_pass pass;
     if (!may_pass(plan, memory, request->now_ns))
         return false;
-    prepare(&plan->rates[0], client_hash(plan, request->client), &pass);
+    prepare(&plan->rates[0], limiter_client_hash(plan->table, plan->ipv6_prefix, request->client), &pass);
     if (unlikely(!store_table_pass(plan->table, &pass, 1, request->now_ns)))
         return false;
     count_and_tell(plan, &pass, 1, request);

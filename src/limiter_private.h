@@ -4,6 +4,7 @@
 
 #include "hint.h"
 #include "limiter.h"
+#include "request/key.h"
 #include "store/store.h"
 #include "subject.h"
 #include "table/stats.h"
@@ -147,6 +148,17 @@ static inline const struct drossel_address *limiter_client_of(const struct limit
     if (client->family == DROSSEL_NONE && limiter->peer_is_client)
         client = &request->peer;
     return client->family == DROSSEL_NONE ? NULL : client;
+}
+
+/* The hash of a client as limits `by: address` count it. */
+static inline __attribute__((always_inline)) uint64_t limiter_client_hash(const struct table *table, unsigned ipv6_prefix,
+                                                                          const struct drossel_address *client)
+{
+    const uint8_t *secret = table_secret(table);
+    if (likely(client->family != DROSSEL_IPV6))
+        return key_address_hash(secret, POLICY_BY_ADDRESS, client);
+    struct drossel_address counted = client_key(client, ipv6_prefix);
+    return key_address_hash(secret, POLICY_BY_ADDRESS, &counted);
 }
 
 /* The shortest way of logins; see limiter_login.c. */

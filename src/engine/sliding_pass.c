@@ -34,6 +34,18 @@ static inline void charge(struct engine_state *state, const struct engine_limit 
     state->tally = (uint32_t)(open + cost);
 }
 
+/* Of a charge at now_ns; the quota's times are points. */
+static inline struct engine_verdict passed(const struct engine_limit *limit, uint64_t used, uint64_t reset_ns,
+                                           uint64_t more_ns, uint64_t now_ns)
+{
+    return (struct engine_verdict){ .allowed = true,
+                                    .remaining = limit->spec.count - used,
+                                    .used = used,
+                                    .reset_ns = reset_ns - now_ns,
+                                    .more_ns = more_ns - now_ns,
+                                    .mark = now_ns };
+}
+
 /* Without closed stamps nothing lies on the grid: so of a key that is new or was given all back, and mostly of one of a large N. */
 static inline bool pass_open(struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
                              uint64_t now_ns, struct engine_verdict *verdict)
@@ -42,12 +54,7 @@ static inline bool pass_open(struct engine_state *state, const struct engine_lim
     uint64_t used = cost + (engine_add(state->time_ns, limit->spec.period_ns) > now_ns ? state->tally : 0);
     state->tally = (uint32_t)used;
     state->time_ns = now_ns;
-    *verdict = (struct engine_verdict){ .allowed = true,
-                                        .remaining = limit->spec.count - used,
-                                        .used = used,
-                                        .reset_ns = end_ns - now_ns,
-                                        .more_ns = end_ns - now_ns,
-                                        .mark = now_ns };
+    *verdict = passed(limit, used, end_ns, end_ns, now_ns);
     return true;
 }
 
@@ -82,12 +89,7 @@ inline bool sliding_pass(struct engine_state *state, const struct engine_limit *
         more_ns = expiry_of(limit, newest);
     charge(state, limit, closed, open, cost);
     state->time_ns = now_ns;
-    *verdict = (struct engine_verdict){ .allowed = true,
-                                        .remaining = limit->spec.count - used,
-                                        .used = used,
-                                        .reset_ns = reset_ns - now_ns,
-                                        .more_ns = more_ns - now_ns,
-                                        .mark = now_ns };
+    *verdict = passed(limit, used, reset_ns, more_ns, now_ns);
     return true;
 }
 

@@ -18,6 +18,9 @@ static void ngx_http_drossel_complete(ngx_http_request_t *r,
 static ngx_int_t ngx_http_drossel_judge_after_all(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
     ngx_http_drossel_seen_t *seen, const struct drossel_ticket *ticket);
+static ngx_int_t ngx_http_drossel_decide(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const struct drossel_request *request,
+    struct drossel_decision *decision);
 static ngx_int_t ngx_http_drossel_carry_out(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
     const struct drossel_request *request, struct drossel_decision *decision);
@@ -45,7 +48,6 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
     char                     path[NGX_HTTP_DROSSEL_PATH_LEN];
     ngx_int_t                read;
     ngx_uint_t               unread;
-    enum drossel_result      rc;
     struct drossel_request   request;
     struct drossel_decision  decision;
 
@@ -72,16 +74,8 @@ ngx_http_drossel_judge(ngx_http_request_t *r,
 
     ngx_http_drossel_complete(r, mcf, ctx, &request);
 
-    rc = limiter_check_remembering(mcf->limiter, mcf->memory, &request,
-                                   &decision);
-
-    if (rc != DROSSEL_OK) {
-        ngx_http_drossel_log_failure(r, mcf, rc);
+    if (ngx_http_drossel_decide(r, mcf, &request, &decision) != NGX_OK) {
         return NGX_DECLINED;
-    }
-
-    if (table_is_lost(mcf->table)) {
-        ngx_http_drossel_log_failure(r, mcf, DROSSEL_TABLE);
     }
 
     if (unread && !decision.exempt && decision.verdict != DROSSEL_REFUSE
@@ -128,6 +122,30 @@ ngx_http_drossel_complete(ngx_http_request_t *r,
     }
 
     request->now_ns = table_now(mcf->table);
+}
+
+
+/* A failure of ours never fails a request: it passes uncounted. */
+
+static ngx_int_t
+ngx_http_drossel_decide(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, const struct drossel_request *request,
+    struct drossel_decision *decision)
+{
+    enum drossel_result  rc;
+
+    rc = limiter_check_remembering(mcf->limiter, mcf->memory, request, decision);
+
+    if (rc != DROSSEL_OK) {
+        ngx_http_drossel_log_failure(r, mcf, rc);
+        return NGX_ERROR;
+    }
+
+    if (table_is_lost(mcf->table)) {
+        ngx_http_drossel_log_failure(r, mcf, DROSSEL_TABLE);
+    }
+
+    return NGX_OK;
 }
 
 

@@ -29,6 +29,7 @@ static ngx_uint_t ngx_http_drossel_lines(ngx_conf_t *cf, ngx_uint_t level,
     char *text);
 static ngx_int_t ngx_http_drossel_attach(ngx_conf_t *cf,
     ngx_http_drossel_main_conf_t *mcf);
+static void ngx_http_drossel_plan(ngx_http_drossel_main_conf_t *mcf);
 static void ngx_http_drossel_owner(ngx_conf_t *cf,
     struct table_options *options);
 static void ngx_http_drossel_close(void *data);
@@ -231,7 +232,6 @@ ngx_http_drossel_lines(ngx_conf_t *cf, ngx_uint_t level, char *text)
 static ngx_int_t
 ngx_http_drossel_attach(ngx_conf_t *cf, ngx_http_drossel_main_conf_t *mcf)
 {
-    bool                  has_path;
     char                  path[NGX_MAX_PATH], why[NGX_MAX_CONF_ERRSTR];
     struct table_options  options;
 
@@ -267,13 +267,7 @@ ngx_http_drossel_attach(ngx_conf_t *cf, ngx_http_drossel_main_conf_t *mcf)
         return NGX_ERROR;
     }
 
-    mcf->passes = limiter_passes(mcf->limiter, &has_path);
-    mcf->has_path = has_path;
-    mcf->logins = limiter_passes_logins(mcf->limiter);
-    mcf->outcomes = mcf->policy->has_failures
-                    || mcf->policy->failure.header.size
-                    || mcf->policy->success.header.size;
-    ngx_http_drossel_heed(mcf);
+    ngx_http_drossel_plan(mcf);
 
     if (ngx_http_drossel_share(cf, mcf) != NGX_OK) {
         return NGX_ERROR;
@@ -290,6 +284,25 @@ ngx_http_drossel_attach(ngx_conf_t *cf, ngx_http_drossel_main_conf_t *mcf)
     }
 
     return ngx_http_drossel_log_init(cf, mcf);
+}
+
+
+/* What each request would otherwise have to find out of the policy. */
+
+static void
+ngx_http_drossel_plan(ngx_http_drossel_main_conf_t *mcf)
+{
+    bool  has_path;
+
+    mcf->passes = limiter_passes(mcf->limiter, &has_path);
+    mcf->has_path = has_path;
+    mcf->logins = limiter_passes_logins(mcf->limiter);
+
+    mcf->outcomes = mcf->policy->has_failures
+                    || mcf->policy->failure.header.size
+                    || mcf->policy->success.header.size;
+
+    ngx_http_drossel_heed(mcf);
 }
 
 
