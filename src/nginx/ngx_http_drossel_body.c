@@ -21,12 +21,25 @@
 #define NGX_HTTP_DROSSEL_TYPES  4
 
 
+/* Of a body, the first bytes in one piece. */
+
+typedef struct {
+    u_char                       *data;
+    size_t                        size;
+    ngx_uint_t                    copied;     /* to be freed */
+    ngx_uint_t                    truncated;  /* the body goes on */
+} ngx_http_drossel_bytes_t;
+
+
 static ngx_uint_t ngx_http_drossel_is_body_here(ngx_http_request_t *r);
 static void ngx_http_drossel_body_handler(ngx_http_request_t *r);
 static void ngx_http_drossel_accounts(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending);
 static void ngx_http_drossel_query(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct body_found *found);
+static void ngx_http_drossel_find_in_query(
+    ngx_http_drossel_main_conf_t *mcf, u_char *query, u_char *end,
+    struct body_found *found);
 static void ngx_http_drossel_gather_all(ngx_http_request_t *r, size_t cap,
     ngx_http_drossel_bytes_t *bytes);
 static ngx_int_t ngx_http_drossel_copy(ngx_chain_t *in, u_char *p, u_char *end);
@@ -232,6 +245,7 @@ ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
     bytes->copied = 0;
     bytes->truncated = 0;
     bytes->size = 0;
+    bytes->data = NULL;
 
     if (in) {
         b = in->buf;
@@ -251,7 +265,9 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending)
 {
     size_t                    i;
+    struct body               body;
     struct body_found         found;
+    struct drossel_text       types[NGX_HTTP_DROSSEL_TYPES];
     ngx_http_drossel_bytes_t  bytes;
 
     pending->accounts = ngx_http_drossel_found;
@@ -264,7 +280,16 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
         return;
     }
 
-    ngx_http_drossel_find(r, mcf, &bytes, &found);
+    body.content_encoding.size = 0;
+    body.content_type_count = ngx_http_drossel_headers(r, types,
+                                                       &body.content_encoding);
+    body.content_types = types;
+    body.bytes.data = (const char *) bytes.data;
+    body.bytes.size = bytes.size;
+    body.truncated = bytes.truncated;
+
+    ngx_http_drossel_find_in_body(mcf, &body, &found);
+    ngx_http_drossel_query(r, mcf, &found);
 
     pending->unreadable = found.malformed || found.too_many;
     pending->account_count = found.count;
@@ -280,28 +305,15 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
 
 
 void
-ngx_http_drossel_find(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
-    const ngx_http_drossel_bytes_t *bytes, struct body_found *found)
+ngx_http_drossel_find_in_body(ngx_http_drossel_main_conf_t *mcf,
+    const struct body *body, struct body_found *found)
 {
-    struct body          body;
-    struct drossel_text  types[NGX_HTTP_DROSSEL_TYPES];
-
     body_found_init(found, ngx_http_drossel_values,
                     sizeof(ngx_http_drossel_values));
 
-    if (bytes->size) {
-        body.content_encoding.size = 0;
-        body.content_type_count = ngx_http_drossel_headers(r, types,
-                                                      &body.content_encoding);
-        body.content_types = types;
-        body.bytes.data = (const char *) bytes->data;
-        body.bytes.size = bytes->size;
-        body.truncated = bytes->truncated;
-
-        (void) body_accounts(&body, mcf->sources, mcf->source_count, found);
+    if (body->bytes.size) {
+        (void) body_accounts(body, mcf->sources, mcf->source_count, found);
     }
-
-    ngx_http_drossel_query(r, mcf, found);
 }
 
 
@@ -311,21 +323,28 @@ ngx_http_drossel_find(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
  * tell nothing.
  */
 
-static void
+static ngx_inline void
 ngx_http_drossel_query(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct body_found *found)
 {
-    bool                 malformed;
-    u_char              *query, *end;
-    struct body          body;
-    struct drossel_text  form = DROSSEL_TEXT("application/x-www-form-urlencoded");
+    u_char  *query, *end;
 
     end = r->unparsed_uri.data + r->unparsed_uri.len;
     query = ngx_strlchr(r->unparsed_uri.data, end, '?');
 
-    if (query == NULL || ++query == end) {
-        return;
+    if (unlikely(query != NULL) && ++query != end) {
+        ngx_http_drossel_find_in_query(mcf, query, end, found);
     }
+}
+
+
+static kept_apart void
+ngx_http_drossel_find_in_query(ngx_http_drossel_main_conf_t *mcf,
+    u_char *query, u_char *end, struct body_found *found)
+{
+    bool                 malformed;
+    struct body          body;
+    struct drossel_text  form = DROSSEL_TEXT("application/x-www-form-urlencoded");
 
     ngx_memzero(&body, sizeof(struct body));
 

@@ -120,7 +120,7 @@ static void take_value(const struct pair *pair, uint32_t source, const struct bo
     search->found->malformed |= is == FORM_NAME_ARRAY;
 }
 
-static __attribute__((noinline)) void take_pair(const struct pair *pair, const struct body_search *search)
+static void take_pair(const struct pair *pair, const struct body_search *search)
 {
     for (uint32_t i = 0; i < search->source_count; i++)
         if (search->sources[i].kind == BODY_FORM && pair->name.size >= search->sources[i].name.size)

@@ -477,7 +477,8 @@ static void find_paths(struct scan *scan, const struct body_search *search)
     }
 }
 
-void json_values(struct drossel_text body, const struct body_search *search)
+/* Kept apart from the way of forms. */
+kept_apart void json_values(struct drossel_text body, const struct body_search *search)
 {
     struct scan scan; /* not zeroed whole: a bit is set when its container opens */
     if (body.size >= 3 && memcmp(body.data, "\xef\xbb\xbf", 3) == 0) {
