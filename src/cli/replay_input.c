@@ -177,6 +177,12 @@ static bool read_events(struct replay_input *input, const char *path)
 static bool open_all(struct replay_input *input, char **path, int count)
 {
     int used = 0;
+    char error[512];
+    if (!logs_map_check(input->options.map, error,
+                        sizeof error)) { /* events need none, and a mistake is one all the same */
+        cli_complain("%s", error);
+        return false;
+    }
     for (int i = 0; i < count; i++) {
         bool good = is_readable(path[i]);
         if (good && is_events(input, path[i]))
