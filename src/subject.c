@@ -35,9 +35,29 @@ static bool find_cookie(const struct drossel_request *request, struct drossel_te
 {
     struct drossel_text line;
     for (unsigned nth = 0; request_header(request, cookie, nth, &line); nth++)
-        if (credential_cookie(line, name, value) && value->size > 0)
+        if (credential_cookie_next(&line, name, value))
             return true;
     return false;
+}
+
+/* A token that no header can hold, for all that are too strange to tell one from another. */
+static const struct drossel_text ambiguous = { "", 1 }; /* a NUL */
+
+/* One text for all ways to write a cookie's value.  A token has one key, so what `+` stands for must not matter: some read it as a space,
+ * which is in no token. */
+static struct drossel_text plain_token(struct subject_finder *finder, struct drossel_text value)
+{
+    bool is_quoted = credential_cookie_reads(value, COOKIE_QUOTED);
+    if (!is_quoted && !credential_cookie_reads(value, COOKIE_ESCAPED) && memchr(value.data, ' ', value.size) == NULL)
+        return value;
+    size_t size = credential_cookie_decode(value, is_quoted ? COOKIE_QUOTED : COOKIE_ESCAPED, finder->token_buffer,
+                                           sizeof finder->token_buffer);
+    if (size > sizeof finder->token_buffer)
+        return ambiguous;
+    for (size_t i = 0; i < size; i++)
+        if (finder->token_buffer[i] == ' ')
+            finder->token_buffer[i] = '+';
+    return (struct drossel_text){ finder->token_buffer, size };
 }
 
 /* The first line of a header that is not empty: an empty one before it hides nothing. */
@@ -92,10 +112,9 @@ static bool is_header_ambiguous(const struct drossel_request *request, struct dr
 }
 
 /* A header is sent twice with different tokens by nobody but him who wants a new key with each invented one and is known to the
- * application by the other: all such requests have one token, which no header can hold. */
+ * application by the other: all such requests have one token. */
 static void look_for_token(struct subject_finder *finder)
 {
-    static const struct drossel_text ambiguous = { "", 1 }; /* a NUL */
     const struct policy *policy = finder->policy;
     for (uint32_t i = 0; i < policy->token_from_count; i++) {
         const struct policy_source *source = &policy->token_from[i];
@@ -103,6 +122,8 @@ static void look_for_token(struct subject_finder *finder)
             continue;
         if (source->kind == POLICY_FROM_HEADER && is_header_ambiguous(finder->request, source->name, finder->token))
             finder->token = ambiguous;
+        if (source->kind == POLICY_FROM_COOKIE)
+            finder->token = plain_token(finder, finder->token);
         return;
     }
 }
