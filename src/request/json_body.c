@@ -223,7 +223,6 @@ static bool is_word(struct drossel_text word, const char *text)
 
 static void take_word(struct json_scan *scan, struct drossel_text word)
 {
-    size_t cap;
     char first = word.data[0];
     if (first == 'n' && is_word(word, "null"))
         return;
@@ -233,11 +232,9 @@ static void take_word(struct json_scan *scan, struct drossel_text word)
         scan->faulty = true;
     if (scan->depth > scan->deepest)
         return;
-    for (uint32_t i = 0; i < scan->search->source_count; i++) {
-        char *room = body_room(scan->search, &cap);
+    for (uint32_t i = 0; i < scan->search->source_count; i++)
         if (is_wanted(scan, i))
-            body_keep(scan->search, i, json_number(word, room, cap, &scan->faulty));
-    }
+            json_keep_number(scan->search, i, word, &scan->faulty);
 }
 
 /* A string or word: a key if a colon follows, else a value. */
