@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define COOKIE_BYTES_MAX 4096 /* no browser keeps a longer one */
+
 /* Field names as the lookup wants them: lower case. */
 static const struct drossel_text authorization = DROSSEL_TEXT("authorization");
 static const struct drossel_text cookie = DROSSEL_TEXT("cookie");
@@ -43,21 +45,41 @@ static bool find_cookie(const struct drossel_request *request, struct drossel_te
 /* A token that no header can hold, for all that are too strange to tell one from another. */
 static const struct drossel_text ambiguous = { "", 1 }; /* a NUL */
 
-/* One text for all ways to write a cookie's value.  A token has one key, so what `+` stands for must not matter: some read it as a space,
- * which is in no token. */
-static struct drossel_text plain_token(struct subject_finder *finder, struct drossel_text value)
+/* Kept in the finder: whole, or as a hash, which the NUL before it tells from every token that a header can hold. */
+static struct drossel_text keep_token(struct subject_finder *finder, struct drossel_text token)
 {
+    char *kept = finder->token_buffer;
+    if (token.size <= sizeof finder->token_buffer) {
+        memcpy(kept, token.data, token.size);
+        return (struct drossel_text){ kept, token.size };
+    }
+    uint64_t hash = key_part_hash(finder->secret, POLICY_BY_TOKEN, token.data, token.size);
+    kept[0] = '\0';
+    memcpy(kept + 1, &hash, sizeof hash);
+    return (struct drossel_text){ kept, 1 + sizeof hash };
+}
+
+/* A token has one key, so what `+` stands for must not matter: some read it as a space, which is in no token. */
+static __attribute__((noinline)) struct drossel_text decode_token(struct subject_finder *finder,
+                                                                  struct drossel_text value)
+{
+    char decoded[COOKIE_BYTES_MAX]; /* only here, so that no other request's stack has this hole in it */
     bool is_quoted = credential_cookie_reads(value, COOKIE_QUOTED);
-    if (!is_quoted && !credential_cookie_reads(value, COOKIE_ESCAPED) && memchr(value.data, ' ', value.size) == NULL)
-        return value;
-    size_t size = credential_cookie_decode(value, is_quoted ? COOKIE_QUOTED : COOKIE_ESCAPED, finder->token_buffer,
-                                           sizeof finder->token_buffer);
-    if (size > sizeof finder->token_buffer)
+    size_t size = credential_cookie_decode(value, is_quoted ? COOKIE_QUOTED : COOKIE_ESCAPED, decoded, sizeof decoded);
+    if (size == 0 || size > sizeof decoded)
         return ambiguous;
     for (size_t i = 0; i < size; i++)
-        if (finder->token_buffer[i] == ' ')
-            finder->token_buffer[i] = '+';
-    return (struct drossel_text){ finder->token_buffer, size };
+        if (decoded[i] == ' ')
+            decoded[i] = '+';
+    return keep_token(finder, (struct drossel_text){ decoded, size });
+}
+
+/* One text for all ways to write a cookie's value. */
+static struct drossel_text plain_token(struct subject_finder *finder, struct drossel_text value)
+{
+    bool is_plain = !credential_cookie_reads(value, COOKIE_QUOTED) && !credential_cookie_reads(value, COOKIE_ESCAPED) &&
+                    memchr(value.data, ' ', value.size) == NULL;
+    return is_plain ? value : decode_token(finder, value);
 }
 
 /* The first line of a header that is not empty: an empty one before it hides nothing. */

@@ -11,7 +11,7 @@
 
 #define SUBJECT_ACCOUNTS_MAX 17  /* accounts of one request, and the one for bodies that cannot be read */
 #define SUBJECT_SEVERAL 128      /* in store_charge.subject: the request names several accounts */
-#define SUBJECT_TOKEN_MAX 4096   /* bytes of a decoded token: no browser keeps a longer cookie */
+#define SUBJECT_TOKEN_MAX 256    /* bytes of a decoded token that are kept; of a longer one its hash is */
 
 /* One request while it is decided; lives on the stack.  Hashes and accounts are set only where the marks say so.  What each request
  * needs comes first, so that it touches few lines of memory. */

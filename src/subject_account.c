@@ -95,7 +95,8 @@ static struct drossel_text buffered(struct subject_finder *finder, struct drosse
 }
 
 /* What one kind of application makes of the value; another kind's may be added beside it. */
-static void add_reading(struct subject_finder *finder, struct drossel_text value, enum cookie_reading reading)
+static __attribute__((noinline)) void add_reading(struct subject_finder *finder, struct drossel_text value,
+                                                  enum cookie_reading reading)
 {
     char decoded[ACCOUNT_INPUT_MAX];
     uint64_t hash;

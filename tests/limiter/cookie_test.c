@@ -61,13 +61,39 @@ static void a_token_in_a_cookie_is_one_however_it_is_spelled(void **state)
     static const char policy[] = "client: { token_from: [cookie.sid] }\n"
                                  "limits:\n  one: { by: token, allow: 1 per 60s }\n";
     static const struct spellings cases[] = {
-        { "sid=s:abc", "sid=s%3Aabc", true },   { "sid=abc", "sid=%61bc", true },
-        { "sid=abc", "sid=\"\\141bc\"", true }, { "sid=a+b", "sid=a%2bb", true },
-        { "sid=a+b", "sid=a%20b", true },       { "sid=a b", "sid=a+b", true },
-        { "sid=abc", "SID=abc", true },         { "sid=abc", "sid=; sid=abc", true },
-        { "sid=abc", "sid=ABC", false },        { "sid=abc", "sid=ab%63d", false },
+        { "sid=s:abc", "sid=s%3Aabc", true },
+        { "sid=abc", "sid=%61bc", true },
+        { "sid=abc", "sid=\"\\141bc\"", true },
+        { "sid=a+b", "sid=a%2bb", true },
+        { "sid=a+b", "sid=a%20b", true },
+        { "sid=a b", "sid=a+b", true },
+        { "sid=abc", "SID=abc", true },
+        { "sid=abc", "sid=; sid=abc", true },
+        { "sid=%20; sid=abc", "sid=%00; sid=abd", true },
+        { "sid=abc", "sid=ABC", false },
+        { "sid=abc", "sid=ab%63d", false },
     };
     assert_counted(policy, cases, sizeof cases / sizeof *cases);
+}
+
+/* Sessions that are kept in the cookie itself are some kilobytes long. */
+static void a_long_token_is_one_however_it_is_spelled(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 250, 256, 257, 300, 3000, 4096 };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char one[5000] = "sid=%41", other[5000] = "sid=A%42", third[5000] = "sid=%41";
+        memset(one + strlen(one), 'B', sizes[i] - 1);
+        memset(other + strlen(other), 'B', sizes[i] - 2);
+        memset(third + strlen(third), 'B', sizes[i] - 2);
+        strcat(third, "C");
+        struct drossel *limiter = open_policy("client: { token_from: [cookie.sid] }\n"
+                                              "limits:\n  one: { by: token, allow: 1 per 60s }\n");
+        assert_int_equal(ask(limiter, one).verdict, DROSSEL_ALLOW);
+        assert_int_equal(ask(limiter, other).verdict, DROSSEL_REFUSE);
+        assert_int_equal(ask(limiter, third).verdict, DROSSEL_ALLOW);
+        drossel_close(limiter);
+    }
 }
 
 /* Padding is no way around either: what is too long to be kept is counted all the same. */
@@ -117,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_account_in_a_cookie_is_one_however_it_is_spelled),
         cmocka_unit_test(a_token_in_a_cookie_is_one_however_it_is_spelled),
+        cmocka_unit_test(a_long_token_is_one_however_it_is_spelled),
         cmocka_unit_test(a_value_longer_than_its_room_is_counted),
         cmocka_unit_test(a_plus_charges_both_of_its_readings),
         cmocka_unit_test(an_override_applies_to_every_spelling),
