@@ -162,7 +162,7 @@ static bool clear(struct table *table, const struct table_entry *entry, const st
     const struct table_key key = { .home = entry->slot, .tag = entry->tag };
     struct table_hold hold = { .slot = entry->slot };
     for (;;) {
-        switch (table_take_found(table, key, entry->limit, now_ns, table_ticket(), &hold)) {
+        switch (table_take_found(table, key, entry->limit, now_ns, table_ticket(table), &hold)) {
         case TABLE_ABSENT:
             return false;
         case TABLE_BUSY:
