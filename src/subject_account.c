@@ -2,7 +2,8 @@
  * The accounts that a request names: found, folded, hashed, each once.
  *
  * An account is what the caller says, or the first of the policy's account_from that is there.  A body may name several, and so may a
- * header or cookie that is sent twice; each is counted, because nobody knows which of them the application takes.  Where a body or
+ * header or cookie that is sent twice, or a cookie that applications decode in different ways; each is counted, because nobody knows which
+ * of them the application takes.  Where a body or
  * Basic credentials cannot be read there is one more, shared by all such requests of the address, so that what only the application
  * understands is no way around the count.
  */
@@ -82,13 +83,53 @@ static void add_of_header(struct subject_finder *finder, struct drossel_text nam
             add_one_more(finder, line);
 }
 
+/* A text that goes, kept for as long as the finder; what there is no room for goes by `other` in logs, and is counted all the same. */
+static struct drossel_text buffered(struct subject_finder *finder, struct drossel_text text, struct drossel_text other)
+{
+    if (text.size > sizeof finder->account_buffer - finder->account_buffered)
+        return other;
+    char *kept = finder->account_buffer + finder->account_buffered;
+    memcpy(kept, text.data, text.size);
+    finder->account_buffered = (uint16_t)(finder->account_buffered + text.size);
+    return (struct drossel_text){ kept, text.size };
+}
+
+/* What one kind of application makes of the value; another kind's may be added beside it. */
+static __attribute__((noinline)) void add_reading(struct subject_finder *finder, struct drossel_text value,
+                                                  enum cookie_reading reading)
+{
+    char decoded[ACCOUNT_INPUT_MAX];
+    uint64_t hash;
+    size_t size = credential_cookie_decode(value, reading, decoded, sizeof decoded);
+    struct drossel_text text = { decoded, size < sizeof decoded ? size : sizeof decoded };
+    if (!subject_account_hash(finder->secret, text, &hash) || is_known(finder, hash))
+        return;
+    if (finder->account_count < SUBJECT_ACCOUNTS_MAX - 1)
+        keep(finder, buffered(finder, text, value), hash);
+    else
+        keep_unreadable(finder);
+}
+
+static void add_of_cookie(struct subject_finder *finder, struct drossel_text value)
+{
+    bool is_plus = credential_cookie_reads(value, COOKIE_PLUS),
+         is_quoted = credential_cookie_reads(value, COOKIE_QUOTED);
+    if (!is_plus && !is_quoted && !credential_cookie_reads(value, COOKIE_ESCAPED))
+        return add_one_more(finder, value);
+    add_reading(finder, value, COOKIE_ESCAPED);
+    if (is_plus)
+        add_reading(finder, value, COOKIE_PLUS);
+    if (is_quoted)
+        add_reading(finder, value, COOKIE_QUOTED);
+}
+
 static void add_of_cookies(struct subject_finder *finder, struct drossel_text name)
 {
     static const struct drossel_text cookie = DROSSEL_TEXT("cookie");
     struct drossel_text line, value;
     for (unsigned nth = 0; request_header(finder->request, cookie, nth, &line); nth++)
         while (credential_cookie_next(&line, name, &value))
-            add_one_more(finder, value);
+            add_of_cookie(finder, value);
 }
 
 static void add_of_basic(struct subject_finder *finder)
@@ -151,6 +192,7 @@ unsigned subject_account_count(struct subject_finder *finder)
 {
     if (!finder->looked_for_account) {
         finder->account_count = 0;
+        finder->account_buffered = 0;
         find_accounts(finder);
         finder->looked_for_account = true;
     }

@@ -81,8 +81,13 @@ static void print_exempt(const struct policy *policy, const struct policy_facts 
                                        "yes, its path is listed: neither counted nor refused",
                                        "yes, its method is listed: neither counted nor refused" };
     char wait[48];
+    enum policy_exemption exemption = policy_exempt(policy, &decision->client, facts);
     explain_label("exempt");
-    puts(why[policy_exempt(policy, &decision->client, facts)]);
+    if (decision->untrusted && exemption != POLICY_NOT_EXEMPT)
+        printf("no: its %s is listed, but around a trusted proxy only listed addresses are let through\n",
+               exemption == POLICY_EXEMPT_PATH ? "path" : "method");
+    else
+        puts(why[exemption]);
     explain_label("banned");
     if (decision->banned)
         printf("yes, for another %s\n", cli_wait_format(decision->wait_ns, wait, sizeof wait));

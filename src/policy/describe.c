@@ -56,7 +56,9 @@ static void describe_client(const struct policy *policy, FILE *out)
     else
         fprintf(out, "The client's address is that of the connection, as nobody is trusted to send %s.\n", from);
     if (policy->require_trusted)
-        fputs("Whoever does not come through a trusted proxy gets a 403.\n", out);
+        fprintf(out, "Whoever does not come through a trusted proxy gets a 403%s.\n",
+                policy_has_exemptions(policy) ? ", unless its address is exempt; exempt paths and methods are no excuse"
+                                              : "");
     if (policy->ipv6_prefix < 128)
         fprintf(out, "IPv6 clients are counted by their /%u.\n", policy->ipv6_prefix);
     describe_sources(out, "The account", policy->account_from, policy->account_from_count);

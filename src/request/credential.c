@@ -1,5 +1,6 @@
 /* Cookies, Basic and Bearer credentials of one header line. */
 #include "request/credential.h"
+#include "request/form.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -14,41 +15,32 @@ static struct drossel_text trim(const char *start, const char *end)
     return (struct drossel_text){ start, (size_t)(end - start) };
 }
 
+/* ---- cookies ---- */
+
+/* Is a cookie of this name the one that is wanted, as one application or another compares them? */
+static bool is_cookie(struct drossel_text name, struct drossel_text wanted)
+{
+    char decoded[BODY_NAME_MAX];
+    bool ignored = false;
+    if (memchr(name.data, '%', name.size) != NULL) {
+        size_t size = form_decode(name, false, decoded, sizeof decoded, &ignored);
+        name = (struct drossel_text){ decoded, size < sizeof decoded ? size : sizeof decoded };
+    }
+    return form_name_compare(name, wanted) != FORM_NAME_OTHER;
+}
+
 /* `value` of a pair `name=value`; false if the pair has another name. */
 static bool pair_value(struct drossel_text pair, struct drossel_text name, struct drossel_text *value)
 {
-    if (pair.size <= name.size || memcmp(pair.data, name.data, name.size) != 0 || pair.data[name.size] != '=')
+    const char *equals = memchr(pair.data, '=', pair.size);
+    if (equals == NULL || !is_cookie(trim(pair.data, equals), name))
         return false;
-    *value = (struct drossel_text){ pair.data + name.size + 1, pair.size - name.size - 1 };
+    *value = trim(equals + 1, pair.data + pair.size);
     if (value->size >= 2 && value->data[0] == '"' && value->data[value->size - 1] == '"') {
         value->data++;
         value->size -= 2;
     }
     return true;
-}
-
-bool credential_cookie(struct drossel_text line, struct drossel_text name, struct drossel_text *value)
-{
-    const char *at = line.data;
-    size_t left = line.size;
-    while (left > 0 && name.size > 0) {
-        const char *end = memchr(at, ';', left);
-        size_t size = end == NULL ? left : (size_t)(end - at);
-        struct drossel_text found;
-        if (pair_value(trim(at, at + size), name, &found)) {
-            if (found.size == 0)
-                return false;
-            *value = found;
-            return true;
-        }
-        left -= size;
-        at += size;
-        if (left > 0) {
-            left--;
-            at++;
-        }
-    }
-    return false;
 }
 
 bool credential_cookie_next(struct drossel_text *rest, struct drossel_text name, struct drossel_text *value)
@@ -67,6 +59,58 @@ bool credential_cookie_next(struct drossel_text *rest, struct drossel_text name,
     }
     return false;
 }
+
+bool credential_cookie_reads(struct drossel_text value, enum cookie_reading reading)
+{
+    static const char marks[] = { [COOKIE_ESCAPED] = '%', [COOKIE_PLUS] = '+', [COOKIE_QUOTED] = '\\' };
+    return memchr(value.data, marks[reading], value.size) != NULL;
+}
+
+static bool is_octal(char c, char most)
+{
+    return c >= '0' && c <= most;
+}
+
+/* The byte that a backslash at `at` makes, and the size of what was read. */
+static char unquote(const char *at, size_t left, size_t *size)
+{
+    if (left >= 4 && is_octal(at[1], '3') && is_octal(at[2], '7') && is_octal(at[3], '7')) {
+        *size = 4;
+        return (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
+    }
+    *size = 2;
+    return at[1];
+}
+
+static char decode_byte(const char *at, size_t left, enum cookie_reading reading, size_t *size)
+{
+    *size = 1;
+    if (*at == '\\' && left >= 2 && reading == COOKIE_QUOTED)
+        return unquote(at, left, size);
+    if (*at == '+' && reading == COOKIE_PLUS)
+        return ' ';
+    int high = *at == '%' && left >= 3 ? body_hex(at[1]) : -1, low = high < 0 ? -1 : body_hex(at[2]);
+    if (low < 0)
+        return *at;
+    *size = 3;
+    return (char)(high << 4 | low);
+}
+
+size_t credential_cookie_decode(struct drossel_text value, enum cookie_reading reading, char *out, size_t cap)
+{
+    size_t written = 0, size;
+    for (size_t at = 0; at < value.size; at += size) {
+        char c = decode_byte(value.data + at, value.size - at, reading, &size);
+        if (written == 0 && (unsigned char)c <= ' ')
+            continue;
+        if (written < cap)
+            out[written] = c;
+        written++;
+    }
+    return written;
+}
+
+/* ---- Authorization ---- */
 
 /* What follows the scheme; false for another scheme or nothing. */
 static bool after_scheme(struct drossel_text line, const char *scheme, struct drossel_text *rest)

@@ -55,8 +55,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct drossel_text line = { (const char *)data, size }, found;
     char buffer[CREDENTIAL_BASIC_MAX];
     try_path(line);
-    if (credential_cookie(line, (struct drossel_text)DROSSEL_TEXT("a"), &found))
+    for (struct drossel_text rest = line;
+         credential_cookie_next(&rest, (struct drossel_text)DROSSEL_TEXT("a"), &found);) {
         check_within(found, line.data, line.size);
+        for (int reading = 0; reading < COOKIE_READINGS; reading++)
+            check(credential_cookie_decode(found, (enum cookie_reading)reading, buffer, sizeof buffer) <= found.size);
+    }
     if (credential_bearer(line, &found))
         check_within(found, line.data, line.size);
     if (credential_basic(line, buffer, &found))

@@ -169,6 +169,27 @@ static void success_clears_the_account_and_never_the_address(void **state)
     drossel_close(limiter);
 }
 
+/* Outcomes that never came are counted as open for longer than a short window lasts.  So what exceeds it may be held for nothing; it is
+ * refused all the same, after `hold` at the latest, and let through at no time. */
+static void charges_without_an_outcome_that_left_a_short_window_let_nobody_through(void **state)
+{
+    (void)state;
+    struct drossel *limiter =
+        open_policy("version: 1\nlimits:\n  login: { by: address, allow: 5 failures per 10s, hold: 2s }\n");
+    uint64_t later_ns = NOW + 12 * SECOND;
+    for (int i = 0; i < 5; i++) /* never answered */
+        assert_int_equal(ask(limiter, "203.0.113.7", NULL, NOW, 0).verdict, DROSSEL_ALLOW);
+    for (int i = 0; i < 5; i++) {
+        struct drossel_decision failed = ask(limiter, "203.0.113.7", NULL, later_ns, 0);
+        assert_int_equal(failed.verdict, DROSSEL_ALLOW);
+        settle(limiter, &failed, DROSSEL_FAILURE, later_ns);
+    }
+    struct drossel_decision held = ask(limiter, "203.0.113.7", NULL, later_ns, 0);
+    assert_true(held.verdict == DROSSEL_REFUSE || (held.verdict == DROSSEL_HOLD && held.hold_ns <= 2 * SECOND));
+    assert_int_equal(ask(limiter, "203.0.113.7", NULL, later_ns + 2 * SECOND, later_ns).verdict, DROSSEL_REFUSE);
+    drossel_close(limiter);
+}
+
 static struct drossel_decision ask_all(struct drossel *limiter, const char *const *accounts, size_t count,
                                        bool unreadable)
 {
@@ -370,6 +391,7 @@ int main(void)
         cmocka_unit_test(settling_twice_and_from_a_copy_is_harmless),
         cmocka_unit_test(a_refund_reaches_its_window_and_no_later_one),
         cmocka_unit_test(success_clears_the_account_and_never_the_address),
+        cmocka_unit_test(charges_without_an_outcome_that_left_a_short_window_let_nobody_through),
         cmocka_unit_test(spellings_that_log_in_to_one_account_are_one_key),
         cmocka_unit_test(every_account_of_a_body_is_charged_once_and_none_is_cleared),
         cmocka_unit_test(unreadable_bodies_of_an_address_share_one_account),
