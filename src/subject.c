@@ -278,7 +278,9 @@ const struct policy_override *subject_override(struct subject_finder *finder, co
         if (!subject_part(finder, part, &text))
             continue;
         const struct drossel_address *address = part->kind == POLICY_BY_ADDRESS ? &finder->client : NULL;
-        const struct policy_override *found = policy_override_find(limit->overrides, text, address);
+        const struct policy_override *found = part->kind == POLICY_BY_ACCOUNT
+                                                  ? policy_override_of_account(limit->overrides, text)
+                                                  : policy_override_find(limit->overrides, text, address);
         if (found != NULL)
             return found;
     }

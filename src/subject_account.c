@@ -33,19 +33,10 @@ static void keep(struct subject_finder *finder, struct drossel_text text, uint64
     finder->account_hash[finder->account_count++] = hash;
 }
 
-/* The name as it is counted, with its class in front; 1 if nothing is left of it. */
-static size_t fold(struct drossel_text raw, char message[1 + ACCOUNT_MAX], enum account_class *class)
-{
-    size_t size = account_fold(account_trim(raw), message + 1, ACCOUNT_MAX, class);
-    message[0] = (char)*class;
-    return 1 + size;
-}
-
 bool subject_account_hash(const uint8_t *secret, struct drossel_text raw, uint64_t *hash)
 {
     char message[1 + ACCOUNT_MAX];
-    enum account_class class;
-    size_t size = likely(raw.size > 0) ? fold(raw, message, &class) : 1;
+    size_t size = likely(raw.size > 0) ? account_counted(raw, message) : 1;
     if (unlikely(size == 1))
         return false;
     *hash = key_part_hash(secret, POLICY_BY_ACCOUNT, message, size);
@@ -238,14 +229,13 @@ size_t subject_account_format(struct subject_finder *finder, char *out, size_t c
     if (raw.size == 0)
         return (size_t)snprintf(out, cap, "#unreadable");
     char message[1 + ACCOUNT_MAX];
-    enum account_class class;
     uint8_t digest[ACCOUNT_DIGEST_BYTES];
-    size_t size = fold(raw, message, &class);
+    size_t size = account_counted(raw, message);
     if (finder->policy->table_reveal)
         return subject_plain_format((struct drossel_text){ message + 1, size - 1 }, out, cap);
     struct drossel_text secret = finder->policy->secret;
-    account_digest(secret.data, secret.size, account_class_name(class), (struct drossel_text){ message + 1, size - 1 },
-                   digest);
+    account_digest(secret.data, secret.size, account_class_name((enum account_class)message[0]),
+                   (struct drossel_text){ message + 1, size - 1 }, digest);
     uint32_t head = (uint32_t)digest[0] << 24 | (uint32_t)digest[1] << 16 | (uint32_t)digest[2] << 8 | digest[3];
     return subject_digest_format(head, out, cap);
 }
