@@ -34,7 +34,7 @@ void limiter_hold(const struct limiter *limiter, const struct store_batch *batch
     decision->hold_ns = UINT64_MAX;
     for (uint32_t i = 0; i < batch->count; i++) {
         const struct store_charge *charge = &batch->charge[i];
-        if (!charge->held || charge->advisory)
+        if (!charge->held || !charge->may_hold)
             continue;
         const struct policy_rate *of = &policy->rates[rate[i]];
         uint64_t held_ns = request->now_ns - arrived_ns;

@@ -134,7 +134,7 @@ static enum drossel_verdict verdict_of(const struct policy_limit *limit)
     return verdict[limit->action];
 }
 
-/* What one rate said, as a verdict.  Open outcomes alone hold only where a refusal would stop the request. */
+/* What one rate said, as a verdict.  Open outcomes alone hold only where more than a mark or a dry run hangs on them. */
 static enum drossel_verdict rate_verdict(const struct policy_limit *limit, const struct limiter_explained *said,
                                          uint32_t index)
 {
@@ -142,7 +142,7 @@ static enum drossel_verdict rate_verdict(const struct policy_limit *limit, const
         return said->verdict[index].delay_ns > 0 ? DROSSEL_DELAY : DROSSEL_ALLOW;
     if (!said->waits[index])
         return verdict_of(limit);
-    return limit->dry_run || limit->action > POLICY_DROP ? DROSSEL_ALLOW : DROSSEL_HOLD;
+    return limit->dry_run || limit->action == POLICY_MARK ? DROSSEL_ALLOW : DROSSEL_HOLD;
 }
 
 static void print_rate(const struct policy_limit *limit, const struct limiter_explained *said, uint32_t index)

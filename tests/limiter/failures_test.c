@@ -347,18 +347,52 @@ static void credentials_that_others_may_read_and_we_cannot_are_one_account_of_th
     drossel_close(limiter);
 }
 
-static void a_challenge_has_the_benefit_of_the_doubt(void **state)
+/* P4 */
+static void a_challenge_waits_for_the_answers_before_it(void **state)
 {
     (void)state;
     struct drossel *limiter =
         open_policy("version: 1\nlimits:\n  spray: { by: site, allow: 2 failures per 60s, action: challenge }\n");
     struct drossel_decision one = ask(limiter, "203.0.113.1", NULL, NOW, 0),
                             two = ask(limiter, "203.0.113.2", NULL, NOW, 0);
-    assert_int_equal(ask(limiter, "203.0.113.3", NULL, NOW, 0).verdict, DROSSEL_ALLOW);
-    settle(limiter, &one, DROSSEL_FAILURE, NOW + 1);
-    settle(limiter, &two, DROSSEL_FAILURE, NOW + 1);
-    assert_int_equal(ask(limiter, "203.0.113.3", NULL, NOW + 2, 0).verdict, DROSSEL_CHALLENGE);
+    for (int i = 0; i < 100; i++) {
+        struct drossel_decision held = ask(limiter, "203.0.113.3", NULL, NOW, 0);
+        assert_int_equal(held.verdict, DROSSEL_HOLD);
+        assert_int_equal(held.hold_ns, 2 * SECOND);
+        assert_string_equal(held.limit_name, "spray");
+    }
+    settle(limiter, &one, DROSSEL_SUCCESS, NOW + 1);
+    struct drossel_decision three = ask(limiter, "203.0.113.3", NULL, NOW + 1, NOW);
+    assert_int_equal(three.verdict, DROSSEL_ALLOW);
+    settle(limiter, &two, DROSSEL_FAILURE, NOW + 2);
+    settle(limiter, &three, DROSSEL_FAILURE, NOW + 2);
+    assert_int_equal(ask(limiter, "203.0.113.4", NULL, NOW + 2, NOW).verdict, DROSSEL_CHALLENGE);
     drossel_close(limiter);
+}
+
+static void where_nothing_is_to_be_waited_for_a_challenge_in_doubt_is_spoken_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys;
+        uint64_t now_ns;
+        enum drossel_verdict verdict;
+    } cases[] = {
+        { "action: challenge, hold: 0", NOW, DROSSEL_CHALLENGE },
+        { "action: challenge", NOW + 2 * SECOND, DROSSEL_CHALLENGE },
+        { "action: challenge", NOW + 2 * SECOND - 1, DROSSEL_HOLD },
+        { "action: challenge, dry_run: true", NOW, DROSSEL_ALLOW },
+        { "action: mark", NOW, DROSSEL_ALLOW },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "version: 1\nlimits:\n  a: { by: site, allow: 1 failures per 60s, %s }\n",
+                 cases[i].keys);
+        struct drossel *limiter = open_policy(text);
+        assert_int_equal(ask(limiter, "203.0.113.1", NULL, NOW, 0).verdict, DROSSEL_ALLOW);
+        assert_int_equal(ask(limiter, "203.0.113.2", NULL, cases[i].now_ns, NOW).verdict, cases[i].verdict);
+        drossel_close(limiter);
+    }
 }
 
 static void outcomes_are_told_by_status_or_by_a_header(void **state)
@@ -398,7 +432,8 @@ int main(void)
         cmocka_unit_test(each_name_in_headers_and_cookies_is_charged_and_none_is_cleared),
         cmocka_unit_test(more_names_than_there_is_room_for_are_one_account_of_the_address),
         cmocka_unit_test(credentials_that_others_may_read_and_we_cannot_are_one_account_of_the_address),
-        cmocka_unit_test(a_challenge_has_the_benefit_of_the_doubt),
+        cmocka_unit_test(a_challenge_waits_for_the_answers_before_it),
+        cmocka_unit_test(where_nothing_is_to_be_waited_for_a_challenge_in_doubt_is_spoken_out),
         cmocka_unit_test(outcomes_are_told_by_status_or_by_a_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
