@@ -77,6 +77,26 @@ limits:
 
 LIMIT_REQ = "limit_req_zone $binary_remote_addr zone=a:8m rate={}; limit_req_status 429;"
 
+# Many clients, as most servers have: behind a proxy, which a server of the bench plays for them.
+REAL_IP = "set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP; "
+CLIENTS = 50000
+CLIENTS_SCRIPT = """
+local requests = {}
+function init()
+    math.randomseed(7)
+    for i = 0, %d - 1 do
+        local address = string.format("198.%%d.%%d.%%d", 18 + math.floor(i / 65536), math.floor(i / 256) %% 256, i %% 256)
+        local other = math.random(0, i)
+        requests[i], requests[other] = requests[other], wrk.format("GET", "/file.txt", { ["X-Real-IP"] = address })
+    end
+end
+local n = 0
+function request()
+    n = (n + 1) %% %d
+    return requests[n]
+end
+""" % (CLIENTS, CLIENTS)
+
 # What is written into the http block and the location, the policy, whether requests are refused, wrk's script.
 Variant = collections.namedtuple("Variant", "http location policy refuses script", defaults=("", "", None, False, None))
 OURS = "drossel_policy {folder}/policy.yaml;"
@@ -90,6 +110,11 @@ VARIANTS = {
     "pass": Variant(OURS, policy=POLICY.replace("{page}", "100000000 per 1h")),
     "pass one": Variant(OURS, policy=ONE_LIMIT.replace("{page}", "100000000 per 1h")),
     "pass by class": Variant(OURS, policy=BY_CLASS),
+    "file to many": Variant(REAL_IP, script=CLIENTS_SCRIPT),
+    "pass many": Variant(REAL_IP + OURS, policy=ONE_LIMIT.replace("{page}", "100000000 per 1h").replace("64k", "256k"),
+                         script=CLIENTS_SCRIPT),
+    "limit_req passes many": Variant(REAL_IP + LIMIT_REQ.format("1000000r/s").replace("8m", "16m"),
+                                     "limit_req zone=a burst=1000000 nodelay;", script=CLIENTS_SCRIPT),
     "limit_req passes": Variant(LIMIT_REQ.format("1000000r/s"), "limit_req zone=a burst=1000000 nodelay;"),
 }
 
@@ -243,6 +268,8 @@ ROWS = {
     "pass-one": ("pass one", "file"),
     "pass-class": ("pass by class", "file"),
     "pass-limit_req": ("pass", "limit_req passes"),
+    "pass-many": ("pass many", "file to many"),
+    "pass-many-limit_req": ("pass many", "limit_req passes many"),
     "pass-one-limit_req": ("pass one", "limit_req passes"),
 }
 

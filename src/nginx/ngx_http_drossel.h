@@ -187,8 +187,10 @@ ngx_http_drossel_is_initial(u_char c)
     return c == 'x' || c == 'f' || c == 'd' || c == 'c';
 }
 
-/* Says anew which they are. */
-void ngx_http_drossel_heed(ngx_http_drossel_main_conf_t *mcf);
+/* Says anew which they are; closely: forwarding headers, too, once there seems to be no
+ * need to watch them all. */
+void ngx_http_drossel_heed(ngx_http_drossel_main_conf_t *mcf,
+    ngx_uint_t closely);
 /* Has the context ended with the request; before anything is left open in it. */
 ngx_int_t ngx_http_drossel_guard(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
@@ -348,6 +350,8 @@ ngx_int_t ngx_http_drossel_share(ngx_conf_t *cf,
 void ngx_http_drossel_tell(ngx_http_drossel_main_conf_t *mcf,
     const struct drossel_request *request,
     const struct drossel_decision *decision);
+/* What is done for some of the requests that pass: at "from_ns" it came. */
+void ngx_http_drossel_sample(ngx_http_drossel_main_conf_t *mcf, uint64_t from_ns);
 /* Notes how long a decision took, and when to time the next one. */
 void ngx_http_drossel_note_time(ngx_http_drossel_main_conf_t *mcf, uint64_t from_ns);
 

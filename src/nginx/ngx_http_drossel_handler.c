@@ -317,7 +317,7 @@ ngx_http_drossel_watch(ngx_http_request_t *r,
         return;
     }
 
-    ngx_http_drossel_heed(mcf);
+    ngx_http_drossel_heed(mcf, 0);
 
     /* one worker says it for all */
 

@@ -175,7 +175,7 @@ ngx_http_drossel_charge(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf
     ctx->word = NGX_HTTP_DROSSEL_PASSED;
 
     if (unlikely(mcf->untimed-- == 0)) {
-        ngx_http_drossel_note_time(mcf, login.now_ns);
+        ngx_http_drossel_sample(mcf, login.now_ns);
     }
 
     return NGX_DECLINED;

@@ -302,7 +302,7 @@ ngx_http_drossel_plan(ngx_http_drossel_main_conf_t *mcf)
                     || mcf->policy->failure.header.size
                     || mcf->policy->success.header.size;
 
-    ngx_http_drossel_heed(mcf);
+    ngx_http_drossel_heed(mcf, 0);
 }
 
 

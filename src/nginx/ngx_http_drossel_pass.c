@@ -160,7 +160,7 @@ ngx_http_drossel_pass(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     ctx->word = NGX_HTTP_DROSSEL_PASSED;
 
     if (unlikely(mcf->untimed-- == 0)) {
-        ngx_http_drossel_note_time(mcf, request.now_ns);
+        ngx_http_drossel_sample(mcf, request.now_ns);
     }
 
     return NGX_OK;
@@ -200,16 +200,26 @@ ngx_http_drossel_is_heeded(const ngx_http_request_t *r, uint64_t lengths)
 
 
 void
-ngx_http_drossel_heed(ngx_http_drossel_main_conf_t *mcf)
+ngx_http_drossel_heed(ngx_http_drossel_main_conf_t *mcf, ngx_uint_t closely)
 {
     mcf->heeded = NGX_HTTP_DROSSEL_HEED(sizeof("drossel-challenge") - 1);
 
-    if (!mcf->watch.done) {
+    if (!mcf->watch.done && (closely || !proxywatch_is_calm(&mcf->watch))) {
         mcf->heeded |= NGX_HTTP_DROSSEL_HEED(sizeof("forwarded") - 1)
                        | NGX_HTTP_DROSSEL_HEED(sizeof("x-real-ip") - 1)
                        | NGX_HTTP_DROSSEL_HEED(sizeof("x-forwarded-for") - 1)
                        | NGX_HTTP_DROSSEL_HEED(sizeof("cf-connecting-ip") - 1);
     }
+}
+
+
+/* Of some requests that pass: how long that took; and the next one is looked at closely. */
+
+kept_apart void
+ngx_http_drossel_sample(ngx_http_drossel_main_conf_t *mcf, uint64_t from_ns)
+{
+    ngx_http_drossel_note_time(mcf, from_ns);
+    ngx_http_drossel_heed(mcf, 1);
 }
 
 
@@ -220,6 +230,7 @@ ngx_http_drossel_first(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     ngx_http_drossel_seen_t       seen;
     ngx_http_drossel_loc_conf_t  *lcf;
 
+    ngx_http_drossel_heed(mcf, 0);
     ngx_http_drossel_look(r, &seen);
 
     if (seen.challenge) {

@@ -12,8 +12,13 @@ static bool is_suspect(const struct client_rules *rules, const struct drossel_ad
 /* A new suspect begins with nothing seen. */
 static void suspect(struct proxywatch *watch, const struct drossel_address *client)
 {
-    memset(watch, 0, sizeof(*watch));
-    watch->address = *client;
+    *watch = (struct proxywatch){ .address = *client, .calm = watch->calm };
+}
+
+static void calm_down(struct proxywatch *watch)
+{
+    if (watch->calm < PROXYWATCH_CALM)
+        watch->calm++;
 }
 
 static bool is_same(const struct drossel_address *one, const struct drossel_address *other)
@@ -38,15 +43,20 @@ bool proxywatch_observe(struct proxywatch *watch, const struct client_rules *rul
     if (watch->done)
         return false;
     if (watch->score == 0) {
-        if (!is_suspect(rules, client))
+        if (!is_suspect(rules, client)) {
+            calm_down(watch);
             return false;
+        }
         suspect(watch, client);
     } else if (!is_same(&watch->address, client)) {
         watch->score--;
+        calm_down(watch);
         return false;
     }
     if (watch->score < UINT32_MAX)
         watch->score++;
+    if (watch->score >= PROXYWATCH_REQUESTS / 2)
+        watch->calm = 0;
     count_value(watch, header_hash);
     if (watch->score < PROXYWATCH_REQUESTS || watch->values < PROXYWATCH_VALUES)
         return false;

@@ -13,12 +13,14 @@
 #define PROXYWATCH_REQUESTS 24 /* at least so many more under that address than under others, in one worker of many ... */
 #define PROXYWATCH_VALUES 12   /* ... with at least so many different values of the header */
 #define PROXYWATCH_BITS 512    /* of the sketch that counts them */
+#define PROXYWATCH_CALM 256    /* after so many requests under addresses of visitors a look at some of them is enough */
 
 struct proxywatch {
     struct drossel_address address; /* the suspect */
     uint32_t score;                 /* requests under it, less those under others */
     uint32_t values;                /* different values of the header, at least */
     uint64_t sketch[PROXYWATCH_BITS / 64];
+    uint32_t calm;                  /* requests under addresses that are no suspects, since the last time that it looked like one */
     bool done; /* it was told; nobody needs to ask again */
 };
 
@@ -26,6 +28,12 @@ struct proxywatch {
  * True once: now is the time to warn. */
 bool proxywatch_observe(struct proxywatch *watch, const struct client_rules *rules,
                         const struct drossel_address *client, uint64_t header_hash);
+
+/* Do visitors seem to have their own addresses?  Then it is enough to go on with some of the requests. */
+static inline bool proxywatch_is_calm(const struct proxywatch *watch)
+{
+    return watch->calm >= PROXYWATCH_CALM;
+}
 
 /* A hash for it: FNV-1a, no secret.  Whoever forges values can only make a warning appear that is true anyway, or
  * not appear. */

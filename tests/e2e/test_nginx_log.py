@@ -144,3 +144,15 @@ def test_no_such_warning_when_the_setting_is_there_or_the_header_is_steady(nginx
     for number in range(120):
         other.fetch(headers={"X-Forwarded-For": "203.0.113.7"})
     assert not server.lines("ALL VISITORS") and not other.lines("ALL VISITORS")
+
+
+def test_after_many_visitors_with_addresses_of_their_own_a_proxy_that_hides_them_is_still_told(nginx):
+    server = nginx(WATCHED, http="set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;")
+    for number in range(400):
+        server.fetch(headers={"X-Real-IP": f"198.51.{number % 2}.{number % 250}", "X-Forwarded-For": f"203.0.113.{number % 250}"})
+    assert not server.lines("ALL VISITORS")
+    for number in range(1000):
+        server.fetch(headers={"X-Forwarded-For": f"203.0.113.{number % 250}"})      # of no address of their own
+        if server.lines("ALL VISITORS SHARE ONE KEY"):
+            break
+    assert len(server.lines("ALL VISITORS SHARE ONE KEY")) == 1

@@ -105,6 +105,22 @@ static void some_direct_visitors_do_not_hide_it(void **state)
     assert_int_not_equal(told, 0);
 }
 
+static void it_is_calm_while_visitors_have_addresses_of_their_own(void **state)
+{
+    (void)state;
+    struct proxywatch watch = { 0 };
+    struct client_rules rules = { 0 };
+    (void)send(&watch, &rules, "203.0.113.9", PROXYWATCH_CALM - 1, 3);
+    assert_false(proxywatch_is_calm(&watch));
+    (void)send(&watch, &rules, "127.0.0.1", 2, 1); /* the proxy's own requests */
+    (void)send(&watch, &rules, "203.0.113.9", 2, 1);
+    assert_true(proxywatch_is_calm(&watch));
+    (void)send(&watch, &rules, "127.0.0.1", PROXYWATCH_REQUESTS / 2, 1);
+    assert_false(proxywatch_is_calm(&watch));
+    (void)send(&watch, &rules, "127.0.0.1", PROXYWATCH_REQUESTS, 100);
+    assert_true(watch.done);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +130,7 @@ int main(void)
         cmocka_unit_test(public_visitors_are_no_sign),
         cmocka_unit_test(recovered_visitors_outweigh_the_requests_of_the_proxy_itself),
         cmocka_unit_test(some_direct_visitors_do_not_hide_it),
+        cmocka_unit_test(it_is_calm_while_visitors_have_addresses_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
