@@ -186,6 +186,21 @@ def test_of_a_hundred_guesses_at_once_five_reach_the_application(site):
     assert sorted(statuses) == [401] * 5 + [429] * 95
 
 
+TARGETS = ["/auth/login", "//x/auth/login", "///auth/login", "//auth/login", "/auth//login", "/auth/login/", "/%61uth/login", "/auth%2Flogin",
+           "/x/../auth/login", "/auth/./login", "http://x/auth/login", "http://x//y/auth/login", "/http://x/auth/login", "/auth/login#x",
+           "/auth/login:80", "/auth/login;x=1", "/auth/login%00", "/auth/login?/../x", "/?/auth/login", "/index.php/auth/login",
+           "/AUTH/LOGIN", "/api/v1/auth/login", "//x/api/v1/auth/login"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_no_spelling_of_the_path_leads_to_a_login_that_is_not_counted(site, target):
+    server = site()
+    statuses = [server.fetch(target, method="POST", body=body, headers={"Content-Type": kind}).status for _ in range(6) for body, kind in (
+        (urllib.parse.urlencode({"email": "alice@example.org", "password": WRONG}), "application/x-www-form-urlencoded"),
+        (json.dumps({"email": "alice@example.org", "password": WRONG}), "application/json"))]
+    assert statuses.count(401) <= 5
+
+
 def test_known_and_unknown_accounts_get_the_same_answers(site):
     server = site()
 
