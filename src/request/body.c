@@ -96,6 +96,27 @@ static bool is_plain_boundary(const char *boundary, size_t size)
     return size > 0 && size <= 70;
 }
 
+/* Do all find the same boundary?  PHP takes the first `boundary` in small letters, else the first at all, in whatever name or value
+ * (`my-boundary=a; boundary=b`); Rack takes the last one before a `=`. */
+static bool is_boundary_clear(struct drossel_text type)
+{
+    static const char name[] = "boundary";
+    const size_t size = sizeof name - 1;
+    bool is_first_small = false, any = false;
+    for (size_t at = 1; at + size <= type.size; at++) {
+        if (strncasecmp(type.data + at, name, size) != 0)
+            continue;
+        bool small = memcmp(type.data + at, name, size) == 0,
+             named = at + size < type.size && type.data[at + size] == '=';
+        bool apart = memchr("; \t", type.data[at - 1], 3) != NULL;
+        if (any ? named || (small && !is_first_small) : !named || !apart)
+            return false;
+        is_first_small |= small;
+        any = true;
+    }
+    return any;
+}
+
 static void take_boundary(struct types *types, struct drossel_text value)
 {
     types->faulty |= types->boundary_size > 0;
@@ -114,6 +135,7 @@ static void take_type(struct types *types, struct drossel_text text)
     enum parser parser = parser_for((struct drossel_text){ text.data, size });
     types->parsers |= parser;
     types->count++;
+    types->faulty |= parser == PARSER_MULTIPART && !is_boundary_clear(text);
     while (parameter_next(&text, &name, &value)) {
         types->faulty |= !parameter_is_plain(name, value);
         if (parameter_is(name, "charset"))

@@ -94,12 +94,12 @@ static bool has_quotes(struct drossel_text text)
 bool parameter_is_plain(struct drossel_text name, struct drossel_text value)
 {
     bool faulty = false;
-    if (has_quotes(name))
+    if (has_quotes(name) || (value.size > 0 && value.data != name.data + name.size + 1))
         return false;
     if (value.size == 0 || value.data[0] != '"')
         return !has_quotes(value);
     parameter_unquote(value, NULL, 0, &faulty);
-    if (memmem(value.data, value.size, "\\\"", 2) != NULL && contains(value, ';'))
+    if (contains(value, ';') && (contains(value, '=') || memmem(value.data, value.size, "\\\"", 2) != NULL))
         return false;
     return !faulty;
 }

@@ -186,6 +186,28 @@ def test_of_a_hundred_guesses_at_once_five_reach_the_application(site):
     assert sorted(statuses) == [401] * 5 + [429] * 95
 
 
+def part(boundary, name, value):
+    return f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+
+
+MULTIPART = [
+    ("multipart/form-data; boundary=a", part("a", "email", "EMAIL") + part("a", "password", WRONG) + "--a--\r\n"),
+    ("multipart/form-data; my-boundary=a; boundary=b",
+     part("a", "email", "EMAIL") + part("a", "password", WRONG) + "--a--\r\n" + part("b", "email", "SOMEBODY") + "--b--\r\n"),
+    ("multipart/form-data; Boundary=b; x-boundary=a",
+     part("b", "email", "SOMEBODY") + "--b--\r\n" + part("a", "email", "EMAIL") + part("a", "password", WRONG) + "--a--\r\n"),
+]
+
+
+@pytest.mark.parametrize("kind,body", MULTIPART, ids=["as browsers send it", "first of two boundaries", "boundary in small letters"])
+def test_the_account_of_a_multipart_form_is_the_one_that_php_takes(site, kind, body):
+    server = site(lambda text: text.replace("25 per 600s", "100 per 600s"))
+    statuses = [server.fetch("/auth/login", method="POST", headers={"Content-Type": kind},
+                             body=body.replace("EMAIL", "alice@example.org").replace("SOMEBODY", f"u{i}@example.org")).status
+                for i in range(8)]
+    assert statuses == [401] * 5 + [429] * 3
+
+
 TARGETS = ["/auth/login", "//x/auth/login", "///auth/login", "//auth/login", "/auth//login", "/auth/login/", "/%61uth/login", "/auth%2Flogin",
            "/x/../auth/login", "/auth/./login", "http://x/auth/login", "http://x//y/auth/login", "/http://x/auth/login", "/auth/login#x",
            "/auth/login:80", "/auth/login;x=1", "/auth/login%00", "/auth/login?/../x", "/?/auth/login", "/index.php/auth/login",
