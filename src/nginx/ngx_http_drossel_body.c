@@ -27,6 +27,8 @@ static void ngx_http_drossel_accounts(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending);
 static void ngx_http_drossel_query(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct body_found *found);
+static void ngx_http_drossel_fields(ngx_http_drossel_main_conf_t *mcf,
+    u_char *query, u_char *end, struct body_found *found);
 static void ngx_http_drossel_gather_all(ngx_http_request_t *r, size_t cap,
     ngx_http_drossel_bytes_t *bytes);
 static ngx_int_t ngx_http_drossel_copy(ngx_chain_t *in, u_char *p, u_char *end);
@@ -307,25 +309,48 @@ ngx_http_drossel_find(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
 
 /*
  * Many applications (servlets, Rails, $_REQUEST of PHP) take a form's field from the
- * query as well, also with a POST.  A query need not be a form, though: faults in it
- * tell nothing.
+ * query as well, also with a POST.  For some it ends before a "#", nginx's $args among
+ * them, for others it does not.  "rewrite" may have made another one, which then is what
+ * the application gets.
  */
 
 static void
 ngx_http_drossel_query(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct body_found *found)
 {
-    bool                 malformed;
-    u_char              *query, *end;
-    struct body          body;
-    struct drossel_text  form = DROSSEL_TEXT("application/x-www-form-urlencoded");
+    u_char  *query, *end, *fragment;
 
     end = r->unparsed_uri.data + r->unparsed_uri.len;
     query = ngx_strlchr(r->unparsed_uri.data, end, '?');
 
-    if (query == NULL || ++query == end) {
-        return;
+    if (query && ++query != end) {
+        ngx_http_drossel_fields(mcf, query, end, found);
+
+        fragment = ngx_strlchr(query, end, '#');
+
+        if (fragment) {
+            ngx_http_drossel_fields(mcf, query, fragment, found);
+        }
     }
+
+    if (r->args.len
+        && (r->args.data < r->unparsed_uri.data || r->args.data >= end))
+    {
+        ngx_http_drossel_fields(mcf, r->args.data, r->args.data + r->args.len,
+                                found);
+    }
+}
+
+
+/* A query need not be a form: faults in it tell nothing. */
+
+static void
+ngx_http_drossel_fields(ngx_http_drossel_main_conf_t *mcf, u_char *query,
+    u_char *end, struct body_found *found)
+{
+    bool                 malformed;
+    struct body          body;
+    struct drossel_text  form = DROSSEL_TEXT("application/x-www-form-urlencoded");
 
     ngx_memzero(&body, sizeof(struct body));
 
