@@ -41,6 +41,12 @@ void body_keep(const struct body_search *search, uint32_t source, size_t size)
     found->used += size;
 }
 
+void body_doubt_letters(const struct body_search *search, size_t from)
+{
+    for (size_t i = from; i < search->found->used; i++)
+        search->found->malformed |= (unsigned char)search->found->buffer[i] >= 0x80;
+}
+
 void body_copy(const struct body_search *search, uint32_t source, struct drossel_text value)
 {
     size_t cap;
@@ -60,6 +66,7 @@ struct types {
     size_t count;     /* media types: more than one is read in different ways */
     size_t boundary_size;
     bool faulty;
+    bool bytes;                            /* letters beyond ASCII are decoded by a charset that we do not know */
     char boundary[MULTIPART_BOUNDARY_MAX]; /* set as far as its size says */
 };
 
@@ -125,6 +132,12 @@ static void take_boundary(struct types *types, struct drossel_text value)
     types->faulty |= !is_plain_boundary(types->boundary, types->boundary_size);
 }
 
+static void take_charset(struct types *types, enum parameter_charset charset)
+{
+    types->faulty |= charset == PARAMETER_CHARSET_OTHER;
+    types->bytes |= charset == PARAMETER_CHARSET_BYTES;
+}
+
 /* One media type with its parameters. */
 static void take_type(struct types *types, struct drossel_text text)
 {
@@ -139,7 +152,7 @@ static void take_type(struct types *types, struct drossel_text text)
     while (parameter_next(&text, &name, &value)) {
         types->faulty |= !parameter_is_plain(name, value);
         if (parameter_is(name, "charset"))
-            types->faulty |= !parameter_charset_is_plain(value);
+            take_charset(types, parameter_charset(value));
         else if (parser == PARSER_MULTIPART && parameter_is(name, "boundary"))
             take_boundary(types, value);
         else if (begins(name, "boundary*"))
@@ -280,7 +293,7 @@ static __attribute__((noinline)) void search_any(const struct body_search *searc
     struct types types; /* field by field: what the boundary needs is never cleared */
     types.parsers = 0;
     types.count = types.boundary_size = 0;
-    types.faulty = false;
+    types.faulty = types.bytes = false;
     for (size_t i = 0; i < body->content_type_count; i++)
         take_line(&types, body->content_types[i]);
     struct drossel_text encoding = body->content_encoding;
@@ -290,6 +303,8 @@ static __attribute__((noinline)) void search_any(const struct body_search *searc
         return;
     search_json(search, body->bytes, &types);
     search_forms(search, body->bytes, &types);
+    if (types.bytes)
+        body_doubt_letters(search, 0);
 }
 
 /* The same of a body as nearly all are: a form or JSON that says so, and begins like it.  False if it is anything else. */

@@ -99,6 +99,9 @@ void body_keep(const struct body_search *search, uint32_t source, size_t size);
 /* Copies a value that needs no decoding, and keeps it. */
 void body_copy(const struct body_search *search, uint32_t source, struct drossel_text value);
 
+/* Malformed if a value that was kept in the buffer from there on has a byte beyond ASCII: a charset makes another text of it. */
+void body_doubt_letters(const struct body_search *search, size_t from);
+
 /* The value of a hexadecimal digit, or -1. */
 static inline int body_hex(char c)
 {

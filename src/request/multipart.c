@@ -20,6 +20,7 @@ struct part {
     uint32_t sources;
     unsigned names;
     bool faulty;
+    bool bytes; /* letters beyond ASCII are in a charset that we do not know */
 };
 
 /* ---- lines ---- */
@@ -111,8 +112,10 @@ static void read_type(struct drossel_text value, struct part *part)
 {
     struct drossel_text name, text;
     while (parameter_next(&value, &name, &text))
-        if (parameter_is(name, "charset"))
-            part->faulty |= !parameter_charset_is_plain(text);
+        if (parameter_is(name, "charset")) {
+            part->faulty |= parameter_charset(text) == PARAMETER_CHARSET_OTHER;
+            part->bytes |= parameter_charset(text) == PARAMETER_CHARSET_BYTES;
+        }
 }
 
 static bool has_bare_return(struct drossel_text line)
@@ -155,8 +158,8 @@ static void read_header(struct drossel_text line, const struct body_search *sear
 /* A part without the line end before the next delimiter. */
 static void read_part(struct reader *reader, struct drossel_text text)
 {
-    struct part part = { 0, 0, false };
-    size_t at = 0;
+    struct part part = { 0 };
+    size_t at = 0, used = reader->search->found->used;
     bool ended = false;
     while (at < text.size && !ended) {
         struct drossel_text line = line_at(reader, text, at, true, &at);
@@ -167,6 +170,8 @@ static void read_part(struct reader *reader, struct drossel_text text)
     for (uint32_t i = 0; i < reader->search->source_count; i++)
         if (part.sources >> i & 1)
             body_copy(reader->search, i, (struct drossel_text){ text.data + at, text.size - at });
+    if (part.bytes)
+        body_doubt_letters(reader->search, used);
     reader->search->found->malformed |= part.faulty || part.names != 1 || !ended;
 }
 

@@ -32,7 +32,13 @@ struct drossel_text parameter_trim(struct drossel_text text);
 /* Without regard to ASCII case. */
 bool parameter_is(struct drossel_text text, const char *name);
 
-/* Is it a charset in which ASCII is ASCII?  utf-16, utf-7, IBM037 and their like would hide every field. */
-bool parameter_charset_is_plain(struct drossel_text value);
+/* How a charset writes text. */
+enum parameter_charset {
+    PARAMETER_CHARSET_UTF8,  /* as UTF-8, or ASCII, or none is named */
+    PARAMETER_CHARSET_BYTES, /* ASCII as ASCII, other letters each as a byte: who decodes them gets another text than we */
+    PARAMETER_CHARSET_OTHER, /* utf-16, utf-7, IBM037 and their like would hide every field */
+};
+
+enum parameter_charset parameter_charset(struct drossel_text value);
 
 #endif

@@ -100,6 +100,13 @@ static void the_type_is_found_in_any_spelling(void **state)
         { "APPLICATION/X-WWW-FORM-URLENCODED", DROSSEL_TEXT("email=bob"), "bob" },
         { FORM ";charset=UTF-8", DROSSEL_TEXT("email=bob"), "bob" },
         { FORM " ; charset=\"iso-8859-1\"", DROSSEL_TEXT("email=bob"), "bob" },
+        { FORM ";charset=UTF-8", DROSSEL_TEXT("email=b%c3%b6b"),
+          "b\xc3\xb6"
+          "b" },
+        { FORM ";charset=ISO-8859-1", DROSSEL_TEXT("email=b%f6b"),
+          "b\xf6"
+          "b!" },
+        { FORM ";charset=windows-1252", DROSSEL_TEXT("x=%f6&email=bob"), "bob" },
         { "  " FORM "  ", DROSSEL_TEXT("email=bob"), "bob" },
         { FORM " x", DROSSEL_TEXT("email=bob"), "bob" },
         { NULL, DROSSEL_TEXT("email=bob"), "bob" },

@@ -144,6 +144,13 @@ static void faults_hide_nothing_and_are_told(void **state)
         { TYPE, DROSSEL_TEXT(HEADED(" folded: x\r\n")), "bob!" },
         { TYPE, DROSSEL_TEXT(HEADED("Content-Transfer-Encoding: base64\r\n")), "bob!" },
         { TYPE, DROSSEL_TEXT(HEADED("Content-Type: text/plain; charset=utf-16\r\n")), "bob!" },
+        { TYPE, DROSSEL_TEXT(HEADED("Content-Type: text/plain; charset=iso-8859-1\r\n")), "bob" },
+        { TYPE,
+          DROSSEL_TEXT("--b\r\nContent-Type: text/plain; charset=iso-8859-1\r\nContent-Disposition: form-data; "
+                       "name=email\r\n\r\nb\xf6"
+                       "b\r\n" END),
+          "b\xf6"
+          "b!" },
     };
     BODY_ASSERT_ALL(table, body_form_email);
 }
