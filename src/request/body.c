@@ -237,6 +237,8 @@ static bool is_wide(struct drossel_text body)
     size_t size = body.size < 4 ? body.size : 4;
     if (size >= 2 && (memcmp(body.data, "\xff\xfe", 2) == 0 || memcmp(body.data, "\xfe\xff", 2) == 0))
         return true;
+    if (size == 4 && memcmp(body.data, "\0\0\xfe\xff", 4) == 0)
+        return true;
     bool any = false;
     for (size_t i = 0; i < size && begins_with_nul(body); i++)
         any |= begins_json(body.data[i]) || parameter_is_space(body.data[i]);

@@ -97,7 +97,7 @@ bool parameter_is_plain(struct drossel_text name, struct drossel_text value)
     if (has_quotes(name) || (value.size > 0 && value.data != name.data + name.size + 1))
         return false;
     if (value.size == 0 || value.data[0] != '"')
-        return !has_quotes(value);
+        return !has_quotes(value) && (value.size == 0 || value.data[0] != '=');
     parameter_unquote(value, NULL, 0, &faulty);
     if (contains(value, ';') && (contains(value, '=') || memmem(value.data, value.size, "\\\"", 2) != NULL))
         return false;

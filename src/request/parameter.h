@@ -16,7 +16,8 @@ size_t parameter_unquote(struct drossel_text value, char *out, size_t cap, bool 
 
 /* Do all applications read this parameter alike?  No: quotes inside a bare value or a name, single quotes (PHP reads
  * them, others do not), a quote that is not closed or has more after it, a `;` in quotes with `\"` (for some the value ends there)
- * or `=` (Rack 2 takes the last `; name=`, in quotes or not), and white space around the `=`, behind which Werkzeug finds no value.
+ * or `=` (Rack 2 takes the last `; name=`, in quotes or not), white space around the `=`, behind which Werkzeug finds no value, and
+ * `==`, which is one `=` to PHP.
  * `value` is that of `name` in one text, as parameter_next gives both; or empty. */
 bool parameter_is_plain(struct drossel_text name, struct drossel_text value);
 

@@ -108,6 +108,7 @@ static void faults_hide_nothing_and_are_told(void **state)
         { TYPE, DROSSEL_TEXT(PART("\"a\"", "x" PART("\"email\"", "bob")) END), "!" },
         { TYPE, DROSSEL_TEXT(PART("\"email\"", "a--b--c") END), "a--b--c!" },
         { TYPE, DROSSEL_TEXT(NAMED("name = \"email\"") "bob\r\n" END), "bob!" },
+        { TYPE, DROSSEL_TEXT(NAMED("name==email") "bob\r\n" END), "!" },
         { TYPE, DROSSEL_TEXT(NAMED("name= \"a;name=email\"") "bob\r\n" END), "!" },
         { TYPE, DROSSEL_TEXT(NAMED("name=\"a\"; x=\"; name=email\"") "bob\r\n" END), "!" },
         { TYPE, DROSSEL_TEXT(NAMED("name=\"=?utf-8?B?ZW1haWw=?=\"") "bob\r\n" END), "!" },
