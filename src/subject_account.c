@@ -82,13 +82,33 @@ static void add_of_header(struct subject_finder *finder, struct drossel_text nam
             add_one_more(finder, line);
 }
 
+/* What has to be decoded lies in the finder, behind what is there already. */
+static void add_cookie(struct subject_finder *finder, struct drossel_text value, size_t *used)
+{
+    char *out = finder->account_buffer + *used;
+    size_t cap = sizeof finder->account_buffer - *used;
+    if (memchr(value.data, '%', value.size) == NULL && memchr(value.data, '\\', value.size) == NULL) {
+        add_one_more(finder, value);
+        return;
+    }
+    size_t size = credential_cookie_decode(value, out, cap);
+    if (size > cap) {
+        keep_unreadable(finder);
+        return;
+    }
+    *used += size;
+    if (size > 0)
+        add_one_more(finder, (struct drossel_text){ out, size });
+}
+
 static void add_of_cookies(struct subject_finder *finder, struct drossel_text name)
 {
     static const struct drossel_text cookie = DROSSEL_TEXT("cookie");
     struct drossel_text line, value;
+    size_t used = 0;
     for (unsigned nth = 0; request_header(finder->request, cookie, nth, &line); nth++)
         while (credential_cookie_next(&line, name, &value))
-            add_one_more(finder, value);
+            add_cookie(finder, value, &used);
 }
 
 static void add_of_basic(struct subject_finder *finder)

@@ -1,5 +1,6 @@
 /* Cookies, Basic and Bearer credentials of one header line. */
 #include "request/credential.h"
+#include "request/form.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -14,16 +15,31 @@ static struct drossel_text trim(const char *start, const char *end)
     return (struct drossel_text){ start, (size_t)(end - start) };
 }
 
+static struct drossel_text unquote(struct drossel_text value)
+{
+    if (value.size >= 2 && value.data[0] == '"' && value.data[value.size - 1] == '"') {
+        value.data++;
+        value.size -= 2;
+    }
+    return value;
+}
+
 /* `value` of a pair `name=value`; false if the pair has another name. */
 static bool pair_value(struct drossel_text pair, struct drossel_text name, struct drossel_text *value)
 {
     if (pair.size <= name.size || memcmp(pair.data, name.data, name.size) != 0 || pair.data[name.size] != '=')
         return false;
-    *value = (struct drossel_text){ pair.data + name.size + 1, pair.size - name.size - 1 };
-    if (value->size >= 2 && value->data[0] == '"' && value->data[value->size - 1] == '"') {
-        value->data++;
-        value->size -= 2;
-    }
+    *value = unquote((struct drossel_text){ pair.data + name.size + 1, pair.size - name.size - 1 });
+    return true;
+}
+
+/* The same of a pair whose name is one that an application may take for it. */
+static bool pair_value_of_any(struct drossel_text pair, struct drossel_text name, struct drossel_text *value)
+{
+    const char *equals = pair.size == 0 ? NULL : memchr(pair.data, '=', pair.size), *end = pair.data + pair.size;
+    if (equals == NULL || form_name_compare(trim(pair.data, equals), name) != FORM_NAME_SAME)
+        return false;
+    *value = unquote(trim(equals + 1, end));
     return true;
 }
 
@@ -60,12 +76,41 @@ bool credential_cookie_next(struct drossel_text *rest, struct drossel_text name,
         size += end != NULL;
         rest->data += size;
         rest->size -= size;
-        if (pair_value(pair, name, &found) && found.size > 0) {
+        if (pair_value_of_any(pair, name, &found) && found.size > 0) {
             *value = found;
             return true;
         }
     }
     return false;
+}
+
+static int octal_value(struct drossel_text text, size_t at)
+{
+    int value = 0;
+    if (text.size - at < 3)
+        return -1;
+    for (size_t i = at; i < at + 3; i++) {
+        if (text.data[i] < '0' || text.data[i] > '7')
+            return -1;
+        value = value * 8 + (text.data[i] - '0');
+    }
+    return value < 256 ? value : -1;
+}
+
+size_t credential_cookie_decode(struct drossel_text value, char *out, size_t cap)
+{
+    bool ignored = false;
+    size_t size = form_decode(value, false, out, cap, &ignored), kept = 0;
+    const struct drossel_text text = { out, size };
+    if (size > cap)
+        return size;
+    for (size_t at = 0; at < size; at++) {
+        int octal = out[at] == '\\' ? octal_value(text, at + 1) : -1;
+        at += out[at] == '\\' && octal < 0 && at + 1 < size;
+        out[kept++] = octal < 0 ? out[at] : (char)octal;
+        at += octal < 0 ? 0 : 3;
+    }
+    return kept;
 }
 
 /* What follows the scheme; false for another scheme or nothing. */

@@ -13,11 +13,16 @@
 #define CREDENTIAL_BASIC_MAX 1024 /* bytes of `user:password`; what is longer counts as absent */
 
 /* The first cookie `name` of a Cookie line (RFC 6265 section 4.2), without surrounding quotes.  Names are compared
- * exactly, values are not decoded. */
+ * exactly, values are not decoded: it is a token, and another spelling of it is none. */
 bool credential_cookie(struct drossel_text line, struct drossel_text name, struct drossel_text *value);
 
-/* The next cookie `name` of what is left of a Cookie line that is not empty; moves `rest` behind it. */
+/* The next cookie of what is left of a Cookie line that is not empty, and that some application takes for `name`: in any case, with white
+ * space before the `=` (Django), with `.` for `_` (PHP); moves `rest` behind it. */
 bool credential_cookie_next(struct drossel_text *rest, struct drossel_text name, struct drossel_text *value);
+
+/* The value as most applications decode it: %XX (PHP, Express, Rack), then backslashes, with three octal digits too (Python).  So all ways to
+ * write a name are one.  Writes at most `cap` bytes; returns the size of the whole, which is not longer than the value. */
+size_t credential_cookie_decode(struct drossel_text value, char *out, size_t cap);
 
 /* The user of an Authorization line of the scheme Basic (RFC 7617): base64 of `user:password`, padded or not, is decoded
  * into `buffer`, of which `user` is the part before the first colon; the password is wiped. */

@@ -271,6 +271,11 @@ static void each_name_in_headers_and_cookies_is_charged_and_none_is_cleared(void
         { "X-User", { "a@x.example", "", "b@x.example" }, 3, "a@x.example", "b@x.example" },
         { "Cookie", { "user=a@x.example", "c=d; user=b@x.example" }, 2, "user=a@x.example", "user=b@x.example" },
         { "Cookie", { "user=; user=a@x.example;user=\"b@x.example\"" }, 1, "user=a@x.example", "user=b@x.example" },
+        { "Cookie",
+          { "user=%61%40x.example; USER =\"\\142@x.example\"" },
+          1,
+          "user=a@x.example",
+          "user=b%40x.example" },
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct drossel *limiter = open_policy(by_headers);

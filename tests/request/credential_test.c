@@ -51,6 +51,48 @@ static void a_cookie_is_found_by_its_exact_name(void **state)
     }
 }
 
+static void a_cookie_is_found_by_each_name_that_applications_take_for_it(void **state)
+{
+    (void)state;
+    static const char *const table[][2] = {
+        { "user_id=bob", "bob" },
+        { "a=b; user_id=\"bob\"; c", "bob" },
+        { "User_ID=bob", "bob" },
+        { "user.id=bob", "bob" },
+        { "user id=bob", "bob" },
+        { "user_id =bob", "bob" },
+        { "user_id= \"bob\" ;x", "bob" },
+        { "xuser_id=bob", NULL },
+        { "user_idx=bob", NULL },
+        { "user_id", NULL },
+        { "user_id=", NULL },
+        { "=bob", NULL },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct drossel_text rest = text_of(table[i][0]), value = { "untouched", 0 };
+        bool found = credential_cookie_next(&rest, text_of("user_id"), &value);
+        assert_found(found, value, table[i][0], table[i][1]);
+    }
+}
+
+static void a_cookie_in_any_spelling_is_one_value(void **state)
+{
+    (void)state;
+    static const char *const table[][2] = {
+        { "bob", "bob" },     { "%62%6fb", "bob" },  { "b%", "b%" },   { "b%4", "b%4" },     { "a%40b+c", "a@b+c" },
+        { "\\142ob", "bob" }, { "b\\o\\b", "bob" },  { "b\\", "b\\" }, { "b\\\\b", "b\\b" }, { "\\400", "400" },
+        { "\\14", "14" },     { "%5c142ob", "bob" }, { "", "" },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char out[16];
+        size_t size = credential_cookie_decode(text_of(table[i][0]), out, sizeof out);
+        assert_found(true, (struct drossel_text){ out, size }, table[i][0], table[i][1]);
+    }
+    char out[4] = "xyz";
+    assert_int_equal(credential_cookie_decode(text_of("%62obby"), out, 2), 5);
+    assert_string_equal(out, "boz");
+}
+
 static void basic_tells_the_user_and_forgets_the_password(void **state)
 {
     (void)state;
@@ -114,6 +156,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cookie_is_found_by_its_exact_name),
+        cmocka_unit_test(a_cookie_is_found_by_each_name_that_applications_take_for_it),
+        cmocka_unit_test(a_cookie_in_any_spelling_is_one_value),
         cmocka_unit_test(basic_tells_the_user_and_forgets_the_password),
         cmocka_unit_test(basic_of_any_length_stays_in_its_buffer),
         cmocka_unit_test(bearer_tells_the_token),
