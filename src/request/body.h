@@ -31,7 +31,7 @@
 
 #define BODY_SOURCES_MAX 16 /* further sources are not looked for */
 #define BODY_VALUES_MAX 16
-#define BODY_NAME_MAX 256      /* bytes of a field's name or one key of a path; longer ones are never found */
+#define BODY_NAME_MAX 256      /* bytes of a field's name or one key of a path; longer ones are never found, but see form_name_compare */
 #define BODY_BUFFER_BYTES 8192 /* advised: all values together, as decoded */
 
 enum body_source_kind { BODY_FORM, BODY_JSON };

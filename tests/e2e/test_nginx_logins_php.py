@@ -190,17 +190,20 @@ def part(boundary, name, value):
     return f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
 
 
-MULTIPART = [
+FORMS = [
     ("multipart/form-data; boundary=a", part("a", "email", "EMAIL") + part("a", "password", WRONG) + "--a--\r\n"),
     ("multipart/form-data; my-boundary=a; boundary=b",
      part("a", "email", "EMAIL") + part("a", "password", WRONG) + "--a--\r\n" + part("b", "email", "SOMEBODY") + "--b--\r\n"),
     ("multipart/form-data; Boundary=b; x-boundary=a",
      part("b", "email", "SOMEBODY") + "--b--\r\n" + part("a", "email", "EMAIL") + part("a", "password", WRONG) + "--a--\r\n"),
+    ("application/x-www-form-urlencoded", "+" * 300 + f"email=EMAIL&password={WRONG}&a=SOMEBODY"),
+    ("multipart/form-data; boundary=a", part("a", " " * 300 + "email", "EMAIL") + part("a", "password", WRONG) + "--a--\r\n"),
 ]
 
 
-@pytest.mark.parametrize("kind,body", MULTIPART, ids=["as browsers send it", "first of two boundaries", "boundary in small letters"])
-def test_the_account_of_a_multipart_form_is_the_one_that_php_takes(site, kind, body):
+@pytest.mark.parametrize("kind,body", FORMS, ids=["as browsers send it", "first of two boundaries", "boundary in small letters", "spaces before the name",
+                                             "spaces in a part's name"])
+def test_the_account_of_a_form_is_the_one_that_php_takes(site, kind, body):
     server = site(lambda text: text.replace("25 per 600s", "100 per 600s"))
     statuses = [server.fetch("/auth/login", method="POST", headers={"Content-Type": kind},
                              body=body.replace("EMAIL", "alice@example.org").replace("SOMEBODY", f"u{i}@example.org")).status
