@@ -354,7 +354,7 @@ inline enum drossel_result limiter_check(struct limiter *limiter, const struct d
 {
     if (limiter->alone != NULL && limiter_check_alone(limiter, request, decision))
         return DROSSEL_OK;
-    if (limiter->login != NULL && limiter_check_login(limiter, request, decision))
+    if (limiter->login.rate != NULL && limiter_check_login(limiter, request, decision))
         return DROSSEL_OK;
     return check_any(limiter, NULL, request, decision);
 }
@@ -362,7 +362,7 @@ inline enum drossel_result limiter_check(struct limiter *limiter, const struct d
 enum drossel_result limiter_check_remembering(struct limiter *limiter, struct limiter_memory *memory,
                                               const struct drossel_request *request, struct drossel_decision *decision)
 {
-    if (limiter->login != NULL &&
+    if (limiter->login.rate != NULL &&
         limiter_check_login(limiter, request, decision)) /* of its limit nothing is remembered */
         return DROSSEL_OK;
     if (memory == NULL || !limiter_memory_is_fresh(memory, request->now_ns)) {

@@ -27,11 +27,11 @@ enum drossel_result limiter_check(struct limiter *limiter, const struct drossel_
 enum drossel_result limiter_check_batch(struct limiter *limiter, const struct drossel_request *requests, size_t count,
                                         struct drossel_decision *decisions);
 
-/* The refusals of the last moments, which a door need not have judged anew (see limiter_memory.c).  One for each thread; it may serve one
- * limiter after the other.  NULL without memory. */
+/* The refusals of the last moments, which a door need not have judged anew (see limiter_memory.c).  One for each thread, opened for
+ * a limiter, which has to outlive it.  NULL without memory. */
 #define LIMITER_MEMORY_NS UINT64_C(10000000)     /* so long at the most */
 struct limiter_memory;
-struct limiter_memory *limiter_memory_open(void);
+struct limiter_memory *limiter_memory_open(const struct limiter *limiter);
 void limiter_memory_close(struct limiter_memory *memory);
 
 /* As limiter_check.  `memory` may be NULL. */
@@ -48,8 +48,9 @@ struct limiter_passing {
     const char *limit_name;      /* result: the limit with the fewest left, or NULL */
     uint64_t remaining;          /* result: and how many that are; without one not set */
 };
-/* Charges and counts the request as limiter_check and the door's own counting would.  False, and nothing is done, if they have more to say. */
-bool limiter_pass(const struct limiter *limiter, const struct limiter_memory *memory, struct limiter_passing *request);
+/* Charges and counts the request as limiter_check, of the limiter that the memory was opened for, and the door's own counting would.  False, and
+ * nothing is done, if they have more to say. */
+bool limiter_pass(const struct limiter_memory *memory, struct limiter_passing *request);
 
 /* The same of a login (limiter_login.c), under a policy whose only limit counts failures by account, or account and address: its name, or NULL of any
  * other policy. */
@@ -61,7 +62,7 @@ struct limiter_passing_login {
     uint64_t remaining;          /* result */
     struct drossel_ticket *ticket;       /* the caller's, with room for one charge and count 0; result: not listed */
 };
-bool limiter_pass_login(const struct limiter *limiter, struct limiter_passing_login *login);
+bool limiter_pass_login(const struct limiter_memory *memory, struct limiter_passing_login *login);
 
 /* Must the door read the request's body first, because a matching limit counts an account that may stand there? */
 bool limiter_needs_body(const struct limiter *limiter, const struct drossel_request *request);

@@ -8,6 +8,13 @@
 
 #include "request/key.h"
 
+__attribute__((noinline)) uint64_t limiter_ipv6_hash(const uint8_t *secret, unsigned ipv6_prefix,
+                                                     const struct drossel_address *client)
+{
+    struct drossel_address counted = client_key(client, ipv6_prefix);
+    return key_address_hash(secret, POLICY_BY_ADDRESS, &counted);
+}
+
 const struct rate_plan *limiter_alone_plan(const struct limiter *limiter)
 {
     const struct policy *policy = limiter->policy;
@@ -55,7 +62,7 @@ static inline bool charge(const struct limiter *limiter, struct table_key key, u
     pass->limit = &rate->engine;
     pass->limit_id = rate->limit_id;
     pass->cost = rate->cost;
-    if (unlikely(!store_table_pass(limiter->table, pass, 1, now_ns)))
+    if (unlikely(!store_table_pass_one(limiter->table, pass, now_ns)))
         return false;
     table_stats_count(limiter->table, rate->limit_id, TABLE_PASSED, false);
     return true;

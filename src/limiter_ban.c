@@ -56,7 +56,7 @@ static bool put_ban(struct table *table, const struct ban *ban)
     char name[TABLE_NAME_BYTES + 8];
     size_t size = limiter_address_format(&counted, ban->ipv6_prefix, name, sizeof name);
     for (;;) {
-        switch (table_insert(table, key, TABLE_LIMIT_BAN, ban->now_ns, table_ticket(), &hold)) {
+        switch (table_insert(table, key, TABLE_LIMIT_BAN, ban->now_ns, table_ticket(table), &hold)) {
         case TABLE_ABSENT:
             return false;
         case TABLE_BUSY:

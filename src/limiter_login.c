@@ -37,9 +37,10 @@ void limiter_login_plan(struct limiter *limiter)
     if (!limit->is_short || !limit->opens || limit->varies || rate->cost == 0 || rate->dry_run ||
         !rate->engine.is_plain)
         return;
-    limiter->login_subject = subject_kind(&policy->subjects[limit->subject]);
-    if (limiter->login_subject != LOGIN_OTHER && takes_accounts_of_bodies(policy))
-        limiter->login = rate;
+    enum login_subject subject = subject_kind(&policy->subjects[limit->subject]);
+    if (subject == LOGIN_OTHER || !takes_accounts_of_bodies(policy))
+        return;
+    limiter->login = (struct login_plan){ limiter->table, rate, limiter->open_engine, subject, policy->ipv6_prefix };
 }
 
 /* The one account that the request names; NULL if that has to be looked into. */
@@ -51,25 +52,25 @@ static inline const struct drossel_text *account_of(const struct drossel_request
 }
 
 /* As key_address_hash, by the code that has just hashed the account. */
-static inline uint64_t address_hash(const struct limiter *limiter, const struct drossel_address *client)
+static inline uint64_t address_hash(const struct login_plan *plan, const struct drossel_address *client)
 {
     struct drossel_address counted;
     if (unlikely(client->family == DROSSEL_IPV6)) {
-        counted = client_key(client, limiter->policy->ipv6_prefix);
+        counted = client_key(client, plan->ipv6_prefix);
         client = &counted;
     }
     size_t size = client->family == DROSSEL_IPV4 ? 4 : sizeof client->bytes;
-    return key_part_hash(table_secret(limiter->table), POLICY_BY_ADDRESS, &client->family, 1 + size);
+    return key_part_hash(table_secret(plan->table), POLICY_BY_ADDRESS, &client->family, 1 + size);
 }
 
 /* The hash of the limit's subject, as key_join of its parts. */
-static inline uint64_t subject_of(const struct limiter *limiter, const struct drossel_address *client, uint64_t account)
+static inline uint64_t subject_of(const struct login_plan *plan, const struct drossel_address *client, uint64_t account)
 {
     static const uint8_t kinds[3] = { POLICY_BY_ACCOUNT, POLICY_BY_ADDRESS, POLICY_BY_ACCOUNT };
-    if (limiter->login_subject == LOGIN_ACCOUNT)
+    if (plan->subject == LOGIN_ACCOUNT)
         return account;
-    const uint64_t parts[3] = { account, address_hash(limiter, client), account };
-    unsigned first = limiter->login_subject == LOGIN_ADDRESS_ACCOUNT;
+    const uint64_t parts[3] = { account, address_hash(plan, client), account };
+    unsigned first = plan->subject == LOGIN_ADDRESS_ACCOUNT;
     return key_join(&parts[first], &kinds[first], 2);
 }
 
@@ -99,19 +100,19 @@ static inline void finish(const struct rate_plan *rate, const struct store_pass 
 }
 
 /* The key and its open counter.  False: the account has no name that counts. */
-static inline bool prepare(const struct limiter *limiter, const struct drossel_address *client,
+static inline bool prepare(const struct login_plan *plan, const struct drossel_address *client,
                            const struct drossel_text *account, struct store_pass *pass)
 {
-    const struct rate_plan *rate = limiter->login;
+    const struct rate_plan *rate = plan->rate;
     uint64_t hash;
-    if (unlikely(!subject_account_hash(table_secret(limiter->table), *account, &hash)))
+    if (unlikely(!subject_account_hash(table_secret(plan->table), *account, &hash)))
         return false;
-    pass[0].key = table_key_mix(subject_of(limiter, client, hash), rate->seed);
+    pass[0].key = table_key_mix(subject_of(plan, client, hash), rate->seed);
     pass[1].key = limiter_open_key(pass[0].key);
-    table_prefetch(limiter->table, pass[0].key);
-    table_stats_fetch(limiter->table, rate->limit_id);
+    table_prefetch(plan->table, pass[0].key);
+    table_stats_fetch(plan->table, rate->limit_id);
     pass[0].limit = &rate->engine;
-    pass[1].limit = limiter->open_engine;
+    pass[1].limit = plan->open_engine;
     pass[0].cost = pass[1].cost = rate->cost;
     pass[0].limit_id = rate->limit_id;
     pass[1].limit_id = TABLE_LIMIT_OPEN;
@@ -121,13 +122,13 @@ static inline bool prepare(const struct limiter *limiter, const struct drossel_a
 __attribute__((flatten)) bool limiter_check_login(const struct limiter *limiter, const struct drossel_request *request,
                                                   struct drossel_decision *decision)
 {
-    const struct rate_plan *rate = limiter->login;
+    const struct rate_plan *rate = limiter->login.rate;
     const struct drossel_address *client = limiter_client_of(limiter, request);
     const struct drossel_text *account = account_of(request);
     struct store_pass pass[2];
     uint64_t now_ns = request->now_ns;
     if (unlikely(client == NULL || account == NULL || request->extra_cost != 0 ||
-                 table_bans_until(limiter->table) > now_ns || !prepare(limiter, client, account, pass)))
+                 table_bans_until(limiter->table) > now_ns || !prepare(&limiter->login, client, account, pass)))
         return false;
     begin(rate, client, pass[0].key, decision);
     if (unlikely(!store_table_pass(limiter->table, pass, 2, now_ns)))
@@ -139,21 +140,21 @@ __attribute__((flatten)) bool limiter_check_login(const struct limiter *limiter,
 
 const char *limiter_passes_logins(const struct limiter *limiter)
 {
-    return limiter->login != NULL && limiter->peer_is_client ? limiter->login->limit_name : NULL;
+    return limiter->login.rate != NULL && limiter->peer_is_client ? limiter->login.rate->limit_name : NULL;
 }
 
-__attribute__((flatten)) own_line bool limiter_pass_login(const struct limiter *limiter,
+__attribute__((flatten)) own_line bool limiter_pass_login(const struct limiter_memory *memory,
                                                           struct limiter_passing_login *login)
 {
-    const struct rate_plan *rate = limiter->login;
+    const struct login_plan *plan = &memory->login;
+    struct table *table = plan->table;
     struct store_pass pass[2];
-    if (unlikely(table_bans_until(limiter->table) > login->now_ns || table_is_lost(limiter->table) ||
-                 !prepare(limiter, login->client, login->account, pass) ||
-                 !store_table_pass(limiter->table, pass, 2, login->now_ns)))
+    if (unlikely(table_bans_until(table) > login->now_ns || table_is_lost(table) ||
+                 !prepare(plan, login->client, login->account, pass) ||
+                 !store_table_pass(table, pass, 2, login->now_ns)))
         return false;
     login->remaining = pass[0].remaining;
-    limiter_add_to_ticket(rate, &pass[0], login->now_ns, login->ticket);
-    table_stats_count(limiter->table, rate->limit_id, TABLE_PASSED, false);
-    table_stats_count(limiter->table, TABLE_LIMIT_REQUEST, TABLE_PASSED, false);
+    limiter_add_to_ticket(plan->rate, &pass[0], login->now_ns, login->ticket);
+    table_stats_count_passed(table, plan->rate->limit_id, false);
     return true;
 }

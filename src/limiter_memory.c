@@ -38,18 +38,13 @@ struct remembered {
     struct drossel_decision decision;
 };
 
-/* Each request looks at the time; the entries have pages of their own, which are touched in a flood only. */
-struct limiter_memory {
-    uint64_t newest_ns;
-    struct remembered *entry;
-};
-
-struct limiter_memory *limiter_memory_open(void)
+/* The entries have pages of their own, which are touched in a flood only. */
+struct limiter_memory *limiter_memory_open(const struct limiter *limiter)
 {
-    struct limiter_memory *memory = calloc(1, sizeof *memory);
+    struct limiter_memory *memory = aligned_alloc(_Alignof(struct limiter_memory), sizeof *memory);
     struct remembered *entry = calloc(MEMORY_ENTRIES, sizeof *entry);
     if (memory != NULL && entry != NULL) {
-        memory->entry = entry;
+        *memory = (struct limiter_memory){ .entry = entry, .pass = limiter->pass, .login = limiter->login };
         return memory;
     }
     free(memory);
@@ -62,11 +57,6 @@ void limiter_memory_close(struct limiter_memory *memory)
     if (memory != NULL)
         free(memory->entry);
     free(memory);
-}
-
-bool limiter_memory_is_fresh(const struct limiter_memory *memory, uint64_t now_ns)
-{
-    return now_ns - memory->newest_ns < LIMITER_MEMORY_NS;
 }
 
 /* No more than a place: who shares one only forgets sooner. */

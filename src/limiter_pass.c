@@ -40,7 +40,8 @@ void limiter_plan_pass(struct limiter *limiter)
             return;
     }
     plan.count = (uint8_t)policy->rate_count;
-    plan.is_one = plan.count == 1 && plan.recipe[0].parts == 1 && plan.recipe[0].kind[0] == POLICY_BY_ADDRESS;
+    plan.is_one = plan.count == 1 && plan.recipe[0].parts == 1 && plan.recipe[0].kind[0] == POLICY_BY_ADDRESS &&
+                  !limiter->rates[0].dry_run;
     limiter->pass = plan;
 }
 
@@ -99,56 +100,60 @@ INLINED void prepare_several(const struct pass_plan *plan, const struct limiter_
 }
 
 /* As the short way tells it: the one with the fewest left, dry runs aside. */
-INLINED void count_and_tell(const struct pass_plan *plan, const struct store_pass *pass, unsigned count,
+INLINED void count_and_tell(const struct pass_plan *plan, const struct store_pass *pass,
                             struct limiter_passing *request)
 {
     request->limit_name = NULL;
     request->remaining = UINT64_MAX;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < plan->count; i++) {
         const struct rate_plan *rate = &plan->rates[i];
-        table_stats_count(plan->table, rate->limit_id, TABLE_PASSED, rate->dry_run);
+        if (i == 0)
+            table_stats_count_passed(plan->table, rate->limit_id, rate->dry_run);
+        else
+            table_stats_count(plan->table, rate->limit_id, TABLE_PASSED, rate->dry_run);
         if (rate->dry_run || pass[i].remaining >= request->remaining)
             continue;
         request->limit_name = rate->limit_name;
         request->remaining = pass[i].remaining;
     }
-    table_stats_count(plan->table, TABLE_LIMIT_REQUEST, TABLE_PASSED, false);
 }
 
-INLINED bool may_pass(const struct pass_plan *plan, const struct limiter_memory *memory, uint64_t now_ns)
+INLINED bool may_pass(const struct limiter_memory *memory, uint64_t now_ns)
 {
-    return likely(!limiter_memory_is_fresh(memory, now_ns) && table_bans_until(plan->table) <= now_ns &&
-                  !table_is_lost(plan->table));
+    const struct table *table = memory->pass.table;
+    return likely(!limiter_memory_is_fresh(memory, now_ns) && table_bans_until(table) <= now_ns &&
+                  !table_is_lost(table));
 }
 
-static FLAT __attribute__((noinline)) bool pass_one(const struct pass_plan *plan, const struct limiter_memory *memory,
-                                                    struct limiter_passing *request)
+static FLAT __attribute__((noinline)) bool pass_several(const struct limiter_memory *memory,
+                                                        struct limiter_passing *request)
 {
-    struct store_pass pass;
-    if (!may_pass(plan, memory, request->now_ns))
-        return false;
-    prepare(&plan->rates[0], limiter_client_hash(plan->table, plan->ipv6_prefix, request->client), &pass);
-    if (unlikely(!store_table_pass(plan->table, &pass, 1, request->now_ns)))
-        return false;
-    count_and_tell(plan, &pass, 1, request);
-    return true;
-}
-
-static FLAT __attribute__((noinline)) bool
-pass_several(const struct pass_plan *plan, const struct limiter_memory *memory, struct limiter_passing *request)
-{
+    const struct pass_plan *plan = &memory->pass;
     struct store_pass pass[SHORT_RATES];
-    if (!may_pass(plan, memory, request->now_ns) || (plan->has_path && request->path.size == 0))
+    if (!may_pass(memory, request->now_ns) || (plan->has_path && request->path.size == 0))
         return false;
     prepare_several(plan, request, pass);
     if (unlikely(!store_table_pass(plan->table, pass, plan->count, request->now_ns)))
         return false;
-    count_and_tell(plan, pass, plan->count, request);
+    count_and_tell(plan, pass, request);
     return true;
 }
 
-bool limiter_pass(const struct limiter *limiter, const struct limiter_memory *memory, struct limiter_passing *request)
+/* Most policies have the one; to the others it jumps. */
+FLAT bool limiter_pass(const struct limiter_memory *memory, struct limiter_passing *request)
 {
-    const struct pass_plan *plan = &limiter->pass;
-    return plan->is_one ? pass_one(plan, memory, request) : pass_several(plan, memory, request);
+    const struct pass_plan *plan = &memory->pass;
+    const struct rate_plan *rate = plan->rates;
+    struct store_pass pass;
+    if (unlikely(!plan->is_one))
+        return pass_several(memory, request);
+    if (!may_pass(memory, request->now_ns))
+        return false;
+    prepare(rate, limiter_client_hash(plan->table, plan->ipv6_prefix, request->client), &pass);
+    if (unlikely(!store_table_pass_one(plan->table, &pass, request->now_ns)))
+        return false;
+    table_stats_count_passed(plan->table, rate->limit_id, false);
+    request->limit_name = rate->limit_name;
+    request->remaining = pass.remaining;
+    return true;
 }

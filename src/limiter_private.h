@@ -11,7 +11,7 @@
 
 #define LIMITER_CHARGES 64   /* of one request, for which there is room on the stack */
 
-/* What the short way needs of a limit, and, in two lines of memory, of one rate. */
+/* What the short way needs of a limit, and of one rate: in one line of memory, or two where stamps are closed. */
 struct limit_plan {
     uint32_t subject, first_rate; /* as in struct policy_limit */
     uint8_t rate_count;     /* at most 8 */
@@ -25,13 +25,15 @@ struct limit_plan {
 _Static_assert(sizeof(struct limit_plan) == 12, "a thousand are 12 kB");
 #define LIMIT_NO_PART 31
 struct rate_plan {
-    const char *name, *limit_name;
+    _Alignas(64) const char *name;
+    const char *limit_name;
     uint64_t seed, cost;
     uint32_t limit;   /* index */
     uint16_t limit_id; /* place in the table's registry */
     bool dry_run, resets;   /* as in struct policy_limit */
-    _Alignas(64) struct engine_limit engine; /* a copy */
+    struct engine_limit engine; /* a copy */
 };
+_Static_assert(offsetof(struct rate_plan, engine) + offsetof(struct engine_limit, quantum_ns) == 64, "a line of memory");
 
 enum login_subject { LOGIN_OTHER = 0, LOGIN_ACCOUNT, LOGIN_ACCOUNT_ADDRESS, LOGIN_ADDRESS_ACCOUNT };
 
@@ -43,29 +45,45 @@ struct pass_recipe {
     uint8_t parts;
     uint8_t kind[PASS_PARTS];
 };
-/* What passing needs, in one line of memory. */
+/* What passing needs. */
 struct pass_plan {
     struct table *table;
     const struct rate_plan *rates;   /* all */
     uint8_t count;                   /* of them; 0: no request passes */
     uint8_t ipv6_prefix;
-    bool is_one;                     /* and that one is by address */
+    bool is_one;                     /* and that one is by address, and no dry run */
     bool has_path;
     struct pass_recipe recipe[SHORT_RATES];
 };
-_Static_assert(sizeof(struct pass_plan) <= 64, "one line of memory");
+/* The same of logins. */
+struct login_plan {
+    struct table *table;
+    const struct rate_plan *rate;    /* the only one; NULL: no login passes */
+    const struct engine_limit *open_engine;  /* the table's, of charges whose outcome is open */
+    enum login_subject subject;      /* what it counts by */
+    uint8_t ipv6_prefix;
+};
+
+/* See limiter_memory.c. */
+struct remembered;
+struct limiter_memory {
+    _Alignas(64) uint64_t newest_ns; /* in one line of memory with what each request of a door needs, too */
+    struct remembered *entry;
+    struct pass_plan pass;           /* copies */
+    _Alignas(64) struct login_plan login;
+};
+_Static_assert(sizeof(struct limiter_memory) == 128, "two lines of memory");
 
 struct limiter {
-    _Alignas(64) struct pass_plan pass;
-    const struct policy *policy;
+    _Alignas(64) const struct policy *policy;
     struct table *table;
     struct limit_plan *limits;       /* of policy->limits, by index */
     struct rate_plan *rates;         /* of policy->rates, by index */
     uint32_t *everything;            /* the index of each limit, if all match every request; else NULL */
     const struct rate_plan *alone;   /* the only rate there is, if it goes the shortest way; else NULL */
-    const struct rate_plan *login;   /* the same of the shortest way of logins */
-    enum login_subject login_subject; /* what it counts by */
     const struct engine_limit *open_engine; /* the table's, of charges whose outcome is open */
+    struct pass_plan pass;
+    struct login_plan login;
     bool peer_is_client;             /* nobody is trusted to tell another address */
     bool has_classes, has_exemptions; /* of the policy: without them its facts need not be looked at */
     bool always_needs_body;          /* all match every request, and one of them needs its body */
@@ -150,15 +168,15 @@ static inline const struct drossel_address *limiter_client_of(const struct limit
     return client->family == DROSSEL_NONE ? NULL : client;
 }
 
-/* The hash of a client as limits `by: address` count it. */
+/* The hash of a client as limits `by: address` count it; of IPv6 a call, which would save registers for each of the others. */
+uint64_t limiter_ipv6_hash(const uint8_t *secret, unsigned ipv6_prefix, const struct drossel_address *client);
 static inline __attribute__((always_inline)) uint64_t limiter_client_hash(const struct table *table, unsigned ipv6_prefix,
                                                                           const struct drossel_address *client)
 {
     const uint8_t *secret = table_secret(table);
-    if (likely(client->family != DROSSEL_IPV6))
-        return key_address_hash(secret, POLICY_BY_ADDRESS, client);
-    struct drossel_address counted = client_key(client, ipv6_prefix);
-    return key_address_hash(secret, POLICY_BY_ADDRESS, &counted);
+    if (unlikely(client->family == DROSSEL_IPV6))
+        return limiter_ipv6_hash(secret, ipv6_prefix, client);
+    return key_address_hash(secret, POLICY_BY_ADDRESS, client);
 }
 
 /* The shortest way of logins; see limiter_login.c. */
@@ -189,7 +207,10 @@ void limiter_plan_pass(struct limiter *limiter);
 bool limiter_rates_of(struct subject_finder *finder, const struct policy_limit *limit, uint32_t *first, uint32_t *count);
 
 /* The memory of refusals; see limiter_memory.c.  Was anything remembered in the last moments? */
-bool limiter_memory_is_fresh(const struct limiter_memory *memory, uint64_t now_ns);
+static inline bool limiter_memory_is_fresh(const struct limiter_memory *memory, uint64_t now_ns)
+{
+    return now_ns - memory->newest_ns < LIMITER_MEMORY_NS;
+}
 /* Decides a request as the same one was decided.  False, and nothing is changed, if there was none. */
 bool limiter_recall(struct limiter_memory *memory, const struct limiter *limiter, struct subject_finder *finder,
                     const struct matched *matched, struct drossel_decision *decision);

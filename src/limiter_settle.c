@@ -52,10 +52,10 @@ void limiter_hold(const struct limiter *limiter, const struct store_batch *batch
 /* ---- tickets ---- */
 
 /* A key that no other ticket has: from the time, a ticket of the guards' generator, and the first key charged. */
-static struct table_key ticket_key(const struct drossel_ticket *ticket, uint64_t now_ns)
+static struct table_key ticket_key(const struct table *table, const struct drossel_ticket *ticket, uint64_t now_ns)
 {
     struct table_key key = { ticket->charge[0].home ^ now_ns,
-                             ticket->charge[0].tag ^ (uint64_t)table_ticket() << 32 ^ table_ticket() };
+                             ticket->charge[0].tag ^ (uint64_t)table_ticket(table) << 32 ^ table_ticket(table) };
     return table_key_beside(key, TICKET_SEED);
 }
 
@@ -66,7 +66,7 @@ static bool list(struct table *table, struct table_key key, uint64_t now_ns)
     struct table_hold hold;
     struct engine_verdict verdict;
     for (;;) {
-        switch (table_insert(table, key, TABLE_LIMIT_TICKET, now_ns, table_ticket(), &hold)) {
+        switch (table_insert(table, key, TABLE_LIMIT_TICKET, now_ns, table_ticket(table), &hold)) {
         case TABLE_ABSENT:
             return false;
         case TABLE_BUSY:
@@ -85,7 +85,7 @@ void limiter_list_ticket(struct table *table, struct drossel_ticket *ticket, uin
 {
     if (ticket->count == 0)
         return;
-    struct table_key key = ticket_key(ticket, now_ns);
+    struct table_key key = ticket_key(table, ticket, now_ns);
     ticket->home = key.home;
     ticket->tag = key.tag;
     ticket->is_listed = list(table, key, now_ns);

@@ -9,13 +9,6 @@
  */
 #include "limiter_private.h"
 
-/* Of a thousand limits hardly any is in the nearest cache: a rate's lines come side by side, while the key is hashed. */
-static inline void fetch_rate(const struct rate_plan *rate)
-{
-    __builtin_prefetch(rate);
-    __builtin_prefetch(&rate->engine);
-}
-
 /* Which rates of a limit count a request, and at which cost. */
 struct counting {
     uint32_t first, count; /* 0: none */
@@ -54,7 +47,8 @@ static inline uint32_t add_limit(const struct limiter *limiter, struct subject_f
     uint64_t hash;
     if (unlikely(!plan->is_short))
         return UINT32_MAX;
-    fetch_rate(rate);
+    __builtin_prefetch(
+        rate); /* of a thousand limits hardly any is in the nearest cache: it comes while the key is hashed */
     unsigned accounts;
     if (plan->has_accounts && unlikely(subject_is_account_doubtful(finder, &accounts)))
         return UINT32_MAX;

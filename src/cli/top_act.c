@@ -29,7 +29,7 @@ static bool block(struct table *table, const struct table_entry *entry, uint64_t
     struct table_hold hold;
     for (;;) {
         hold.slot = entry->slot;
-        switch (table_take_found(table, key, entry->limit, now_ns, table_ticket(), &hold)) {
+        switch (table_take_found(table, key, entry->limit, now_ns, table_ticket(table), &hold)) {
         case TABLE_ABSENT:
             return false;
         case TABLE_BUSY:

@@ -51,17 +51,15 @@ void sliding_charge(struct engine_state *state, const struct engine_limit *limit
 /* As engine_pass, of a state that is not ahead of now and a limit that is_plain. */
 bool sliding_pass(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                   struct engine_verdict *verdict);
+/* As engine_pass_tally. */
+uint64_t sliding_pass_tally(struct engine_tally tally, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns);
 void sliding_count_refused(struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
                            uint64_t now_ns);
 uint64_t sliding_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
                         uint64_t now_ns);
-/* The same, of a state without closed stamps that is not ahead of now.  False, and nothing is changed, if it is another one. */
-struct sliding_open_refund {
-    uint64_t cost, mark;
-    uint64_t back;               /* result */
-};
-bool sliding_refund_open(struct engine_state *state, const struct engine_limit *limit, struct sliding_open_refund *of,
-                         uint64_t now_ns);
+/* As engine_refund_tally. */
+uint64_t sliding_refund_tally(struct engine_tally tally, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
+                              uint64_t now_ns);
 void sliding_repair(struct engine_state *state, const struct engine_limit *limit);
 /* Moves the charges of `state` (of `from`) over into `fresh` (of `to`, both sliding), oldest first. */
 void sliding_convert(const struct engine_state *state, const struct engine_limit *from, struct engine_state *fresh,

@@ -28,7 +28,7 @@ const char *engine_compile(const struct engine_spec *spec, struct engine_limit *
     const char *wrong = check_spec(spec);
     if (wrong != NULL)
         return wrong;
-    struct engine_limit compiled = { .spec = *spec, .capacity = spec->count };
+    struct engine_limit compiled = { .spec = *spec, .capacity = spec->count, .period_ns = spec->period_ns };
     switch ((enum engine_algorithm)spec->algorithm) {
     case ENGINE_SLIDING:
         wrong = sliding_compile(&compiled);
@@ -244,6 +244,12 @@ inline bool engine_pass(struct engine_state *state, const struct engine_limit *l
     return sliding_pass(state, limit, cost, now_ns, verdict);
 }
 
+inline uint64_t engine_pass_tally(struct engine_tally tally, const struct engine_limit *limit, uint64_t cost,
+                                  uint64_t now_ns)
+{
+    return sliding_pass_tally(tally, limit, cost, now_ns);
+}
+
 inline bool engine_exceed_writes(const struct engine_limit *limit, const struct engine_verdict *verdict)
 {
     if (verdict->allowed || verdict->wait_ns == ENGINE_NEVER)
@@ -319,10 +325,6 @@ void engine_exceed(struct engine_state *state, const struct engine_limit *limit,
 uint64_t engine_refund(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
                        uint64_t now_ns)
 {
-    struct sliding_open_refund open = { .cost = cost, .mark = mark };
-    bool is_clear = state->block_end_ns <= mark && state->block_end_ns <= now_ns;
-    if (likely(limit->is_plain && is_clear && sliding_refund_open(state, limit, &open, now_ns)))
-        return open.back;
     if (limit->spec.count == 0 || is_blocked(state, now_ns))
         return 0;
     if (!is_bucket(limit) && mark < state->block_end_ns) /* charged before the counter was afresh */
@@ -339,6 +341,12 @@ uint64_t engine_refund(struct engine_state *state, const struct engine_limit *li
         return 0;
     }
     return 0;
+}
+
+inline uint64_t engine_refund_tally(struct engine_tally tally, const struct engine_limit *limit, uint64_t cost,
+                                    uint64_t mark, uint64_t now_ns)
+{
+    return mark < tally.block_end_ns ? 0 : sliding_refund_tally(tally, limit, cost, mark, now_ns);
 }
 
 void engine_clear(struct engine_state *state, const struct engine_limit *limit, uint64_t now_ns)

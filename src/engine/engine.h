@@ -63,27 +63,28 @@ struct engine_spec {
 };
 
 /* A compiled limit.  Immutable after engine_compile; may be shared by any number of threads.  All that a sliding window with room needs lies in
- * the first 64 bytes, down to the spec's period. */
+ * the first 64 bytes, and in 24 of them as long as no stamp of it is closed. */
 struct engine_limit {
-    uint64_t quantum_ns;         /* sliding: grid of the stamps' times */
-    uint64_t quantum_inverse;    /* sliding: to divide by it with a multiplication, see stamps.h */
-    uint64_t stamp_mask, age_mask;   /* sliding: so many ones */
     uint32_t chunk;              /* sliding: charges to a stamp */
     uint8_t stamps;              /* sliding: closed stamps kept, 0 to 30 */
     uint8_t stamp_bits;          /* sliding: bits of one */
     uint8_t age_bits;            /* sliding: of these, for the time; the rest count charges */
     uint8_t count_bits;          /* sliding: that rest */
+    uint64_t capacity;           /* bucket: burst; leaky: burst + 1; else N */
+    uint64_t period_ns;          /* the spec's */
+    uint64_t quantum_ns;         /* sliding: grid of the stamps' times */
+    uint64_t quantum_inverse;    /* sliding: to divide by it with a multiplication, see stamps.h */
+    uint64_t stamp_mask, age_mask;   /* sliding: so many ones */
     uint8_t quantum_shift;       /* sliding: see stamps.h */
     bool is_plain;               /* may engine_pass say yes? */
     struct engine_spec spec;
-    uint64_t capacity;           /* bucket: burst; leaky: burst + 1; else N */
     uint64_t unit_ns;            /* bucket, leaky: T/N, whole nanoseconds ... */
     uint64_t unit_rest;          /* ... and the rest, in 1/N ns */
     uint64_t depth_ns;           /* bucket, leaky: capacity * T/N, whole nanoseconds ... */
     uint64_t depth_rest;         /* ... and the rest */
 };
 
-_Static_assert(offsetof(struct engine_limit, spec) + offsetof(struct engine_spec, burst) == 64, "one line of memory");
+_Static_assert(offsetof(struct engine_limit, quantum_ns) == 24 && offsetof(struct engine_limit, spec) == 64, "one line of memory");
 
 /* A key's state.  Zeroed: fresh.  Same layout as the shared slot, without tag and guard. */
 struct engine_state {
@@ -130,6 +131,25 @@ void engine_charge(struct engine_state *state, const struct engine_limit *limit,
  * is anything else, or takes more than a few steps to find out; then those two tell.  The state is one for which engine_settle_clock has nothing to do. */
 bool engine_pass(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                  struct engine_verdict *verdict);
+
+/* Is all that a limit that is_plain counts here in time_ns and tally, no stamp being closed?  The last word of the log tells. */
+#define ENGINE_CLOSED_SHIFT 59       /* from this bit on it is the number of closed stamps */
+static inline bool engine_is_open(uint64_t last_of_log)
+{
+    return last_of_log >> ENGINE_CLOSED_SHIFT == 0;
+}
+
+/* Then no more than this has to be looked at; members as in struct engine_state. */
+struct engine_tally {
+    uint64_t block_end_ns;
+    uint64_t time_ns;
+    uint32_t tally;
+};
+/* engine_pass of it: returns verdict.used; 0, as it returns false.  What is then to be written is now_ns, and this as the tally. */
+uint64_t engine_pass_tally(struct engine_tally tally, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns);
+/* engine_refund of it: returns the same, which is then to be taken from the tally. */
+uint64_t engine_refund_tally(struct engine_tally tally, const struct engine_limit *limit, uint64_t cost, uint64_t mark,
+                             uint64_t now_ns);
 
 /* Is there anything to write when this limit refuses?  (It blocks, or counts refusals.) */
 bool engine_exceed_writes(const struct engine_limit *limit, const struct engine_verdict *verdict);

@@ -39,19 +39,30 @@ static inline struct engine_verdict passed(const struct engine_limit *limit, uin
                                            uint64_t more_ns, uint64_t now_ns)
 {
     return (struct engine_verdict){ .allowed = true,
-                                    .remaining = limit->spec.count - used,
+                                    .remaining = limit->capacity - used,
                                     .used = used,
                                     .reset_ns = reset_ns - now_ns,
                                     .more_ns = more_ns - now_ns,
                                     .mark = now_ns };
 }
 
-/* Without closed stamps nothing lies on the grid: so of a key that is new or was given all back, and mostly of one of a large N. */
+/* Without closed stamps nothing lies on the grid: so of a key that is new or was given all back, and mostly of one of a large N.  In 64 bits: the
+ * tally has 24, and a cost that is beyond the chunk, or 0, is seen to be so. */
+inline uint64_t sliding_pass_tally(struct engine_tally tally, const struct engine_limit *limit, uint64_t cost,
+                                   uint64_t now_ns)
+{
+    if (unlikely(cost - 1 >= limit->chunk || tally.tally + cost > limit->chunk))
+        return 0;
+    return cost + (engine_add(tally.time_ns, limit->period_ns) > now_ns ? tally.tally : 0);
+}
+
 static inline bool pass_open(struct engine_state *state, const struct engine_limit *limit, uint64_t cost,
                              uint64_t now_ns, struct engine_verdict *verdict)
 {
-    uint64_t end_ns = engine_add(now_ns, limit->spec.period_ns);
-    uint64_t used = cost + (engine_add(state->time_ns, limit->spec.period_ns) > now_ns ? state->tally : 0);
+    struct engine_tally tally = { 0, state->time_ns, state->tally };
+    uint64_t used = sliding_pass_tally(tally, limit, cost, now_ns), end_ns = engine_add(now_ns, limit->period_ns);
+    if (used == 0)
+        return false;
     state->tally = (uint32_t)used;
     state->time_ns = now_ns;
     *verdict = passed(limit, used, end_ns, end_ns, now_ns);
@@ -62,13 +73,12 @@ inline bool sliding_pass(struct engine_state *state, const struct engine_limit *
                          struct engine_verdict *verdict)
 {
     unsigned closed = closed_count(state, limit);
-    /* In 64 bits: the tally has 24, and a cost that is beyond the chunk is seen to be so. */
-    if (likely(closed == 0 && cost <= limit->chunk && state->tally + cost <= limit->chunk))
-        return pass_open(state, limit, cost, now_ns, verdict);
+    if (closed == 0 && pass_open(state, limit, cost, now_ns, verdict))
+        return true;
     if (unlikely(limit->count_bits > 0))
         return false;
     uint64_t newest = grid_of(limit, state->time_ns), first_expiry_ns = 0;
-    uint64_t open_expiry_ns = engine_add(state->time_ns, limit->spec.period_ns);
+    uint64_t open_expiry_ns = engine_add(state->time_ns, limit->period_ns);
     bool shares = closed > 0 && code_at(state, limit, 0) == (newest & limit->age_mask);
     if (shares)
         open_expiry_ns = expiry_of(limit, newest);
@@ -77,9 +87,9 @@ inline bool sliding_pass(struct engine_state *state, const struct engine_limit *
     uint64_t open = open_expiry_ns > now_ns ? state->tally : 0;
     bool closes = open >= limit->chunk;
     uint64_t used = open + (uint64_t)closed * limit->chunk + cost;
-    if (unlikely(used > limit->spec.count || used < cost || (closes ? 0 : open) + cost > limit->chunk))
+    if (unlikely(used > limit->capacity || used < cost || (closes ? 0 : open) + cost > limit->chunk))
         return false;
-    uint64_t reset_ns = engine_add(now_ns, limit->spec.period_ns);
+    uint64_t reset_ns = engine_add(now_ns, limit->period_ns);
     if ((closes || (closed > 0 && shares)) && grid_of(limit, now_ns) == newest)
         reset_ns = expiry_of(limit, newest); /* the new charge lies on a closed stamp's place */
     uint64_t more_ns = reset_ns;
@@ -94,14 +104,10 @@ inline bool sliding_pass(struct engine_state *state, const struct engine_limit *
 }
 
 /* The open stamp is no older than the charge, so that all of it is in the window. */
-inline bool sliding_refund_open(struct engine_state *state, const struct engine_limit *limit,
-                                struct sliding_open_refund *of, uint64_t now_ns)
+inline uint64_t sliding_refund_tally(struct engine_tally tally, const struct engine_limit *limit, uint64_t cost,
+                                     uint64_t mark, uint64_t now_ns)
 {
-    if (unlikely(closed_count(state, limit) > 0 || state->time_ns > now_ns))
-        return false;
-    of->back = 0;
-    if (engine_add(of->mark, limit->spec.period_ns) > now_ns && of->mark <= state->time_ns)
-        of->back = engine_min(of->cost, state->tally);
-    state->tally -= (uint32_t)of->back;
-    return true;
+    if (unlikely(engine_add(mark, limit->period_ns) <= now_ns || mark > tally.time_ns))
+        return 0;
+    return engine_min(cost, tally.tally);
 }

@@ -10,7 +10,7 @@
 __extension__ typedef unsigned __int128 stamps_wide;
 
 #define STAMPS_MAX 30
-#define LIVE_SHIFT 59 /* number of closed stamps, in the top 5 bits of log[3] */
+#define LIVE_SHIFT ENGINE_CLOSED_SHIFT /* number of closed stamps, in the top 5 bits of log[3] */
 #define LIVE_MASK (UINT64_C(31) << LIVE_SHIFT)
 
 /* Never more than fit: who reads a slot without its guard may meet the words of another limit. */
@@ -74,7 +74,7 @@ static inline uint64_t expiry_of(const struct engine_limit *limit, uint64_t plac
     uint64_t time_ns;
     if (unlikely(__builtin_mul_overflow(place, limit->quantum_ns, &time_ns))) /* rounded up beyond the end of the clock */
         return UINT64_MAX;
-    return engine_add(time_ns, limit->spec.period_ns);
+    return engine_add(time_ns, limit->period_ns);
 }
 
 /* Shifts the log up by one stamp and puts a new one in front. The oldest falls off when all places are taken. */

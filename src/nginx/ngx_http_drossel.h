@@ -58,13 +58,15 @@ typedef struct {
     ngx_uint_t                    anchor;     /* index of the context's variable */
     uint64_t                      heeded;     /* lengths of header fields, as bits */
     struct table                 *table;      /* NULL under nginx -t */
-    struct limiter               *limiter;
     struct limiter_memory        *memory;     /* of a worker's last refusals */
+    ngx_http_output_header_filter_pt  next_header_filter;
     ngx_uint_t                    untimed;    /* decisions until one is timed */
     const char                   *logins;     /* the only limit, if logins pass by theirs */
     unsigned                      passes:1;   /* by that way, and then ... */
     unsigned                      has_path:1; /* ... the path is needed */
     unsigned                      outcomes:1; /* answers are of interest */
+
+    struct limiter               *limiter;
 
     ngx_str_t                     file;       /* of the policy */
     struct policy                *policy;     /* NULL: no drossel_policy */

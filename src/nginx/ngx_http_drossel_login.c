@@ -102,7 +102,7 @@ ngx_http_drossel_charge(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf
     login.now_ns = table_now(mcf->table);
     login.ticket = &open->ticket;
 
-    if (!limiter_pass_login(mcf->limiter, &login)) {
+    if (!limiter_pass_login(mcf->memory, &login)) {
         return NGX_OK;
     }
 

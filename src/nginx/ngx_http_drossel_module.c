@@ -277,7 +277,7 @@ ngx_http_drossel_attach(ngx_conf_t *cf, ngx_http_drossel_main_conf_t *mcf)
 
     mcf->answers = ngx_pcalloc(cf->pool, sizeof(struct http_answer_cache));
     mcf->look = ngx_pcalloc(cf->pool, sizeof(struct status_look));
-    mcf->memory = limiter_memory_open();
+    mcf->memory = limiter_memory_open(mcf->limiter);
 
     if (mcf->answers == NULL || mcf->look == NULL || mcf->memory == NULL) {
         return NGX_ERROR;

@@ -70,9 +70,6 @@ ngx_module_t  ngx_http_drossel_outcome_module = {
 };
 
 
-static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
-
-
 /*
  * In any case, though without limits that count failures no answer is of interest:
  * a configuration that fails to load has replaced the list of filters all the
@@ -82,7 +79,11 @@ static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
 static ngx_int_t
 ngx_http_drossel_outcome_init(ngx_conf_t *cf)
 {
-    ngx_http_next_header_filter = ngx_http_top_header_filter;
+    ngx_http_drossel_main_conf_t  *mcf;
+
+    mcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_drossel_module);
+
+    mcf->next_header_filter = ngx_http_top_header_filter;
     ngx_http_top_header_filter = ngx_http_drossel_header_filter;
 
     return NGX_OK;
@@ -213,7 +214,7 @@ ngx_http_drossel_header_filter(ngx_http_request_t *r)
     mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
 
     if (likely(!mcf->outcomes)) {
-        return ngx_http_next_header_filter(r);
+        return mcf->next_header_filter(r);
     }
 
     return ngx_http_drossel_outcome_filter(r, mcf);
@@ -228,7 +229,7 @@ ngx_http_drossel_outcome_filter(ngx_http_request_t *r,
 
     if (r != r->main) {
         ngx_http_drossel_heed_auth(r);
-        return ngx_http_next_header_filter(r);
+        return mcf->next_header_filter(r);
     }
 
     ctx = ngx_http_drossel_get_ctx(r);
@@ -242,7 +243,7 @@ ngx_http_drossel_outcome_filter(ngx_http_request_t *r,
     ngx_http_drossel_hide(r, &mcf->policy->failure.header);
     ngx_http_drossel_hide(r, &mcf->policy->success.header);
 
-    return ngx_http_next_header_filter(r);
+    return mcf->next_header_filter(r);
 }
 
 

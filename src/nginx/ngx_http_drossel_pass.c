@@ -93,16 +93,15 @@ ngx_http_drossel_get_ctx(ngx_http_request_t *r)
 }
 
 
-own_line ngx_int_t
+own_line __attribute__((flatten)) ngx_int_t
 ngx_http_drossel_handler(ngx_http_request_t *r)
 {
-    ngx_int_t                      rc;
     ngx_http_drossel_ctx_t        *ctx;
     ngx_http_variable_value_t     *anchor;
     ngx_http_drossel_loc_conf_t   *lcf;
     ngx_http_drossel_main_conf_t  *mcf;
 
-    if (r != r->main) {
+    if (unlikely(r != r->main)) {
         return NGX_DECLINED;
     }
 
@@ -123,22 +122,11 @@ ngx_http_drossel_handler(ngx_http_request_t *r)
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_drossel_module);
 
-    if (!lcf->judge || !(mcf->passes || mcf->logins)
-        || ngx_http_drossel_is_heeded(r, mcf->heeded))
+    if (likely(mcf->passes && lcf->judge
+               && !ngx_http_drossel_is_heeded(r, mcf->heeded)
+               && ngx_http_drossel_pass(r, mcf, ctx) == NGX_OK))
     {
-        return ngx_http_drossel_first(r, mcf, ctx);
-    }
-
-    if (mcf->passes && likely(ngx_http_drossel_pass(r, mcf, ctx) == NGX_OK)) {
         return NGX_DECLINED;
-    }
-
-    if (mcf->logins) {
-        rc = ngx_http_drossel_login(r, mcf, ctx);
-
-        if (rc != NGX_OK) {
-            return rc;
-        }
     }
 
     return ngx_http_drossel_first(r, mcf, ctx);
@@ -162,7 +150,7 @@ ngx_http_drossel_pass(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     request.client = &ctx->client;
     request.now_ns = table_now(mcf->table);
 
-    if (!limiter_pass(mcf->limiter, mcf->memory, &request)) {
+    if (!limiter_pass(mcf->memory, &request)) {
         return NGX_DECLINED;
     }
 
@@ -234,8 +222,21 @@ static ngx_int_t
 ngx_http_drossel_first(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     ngx_http_drossel_ctx_t *ctx)
 {
+    ngx_int_t                     rc;
     ngx_http_drossel_seen_t       seen;
     ngx_http_drossel_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_drossel_module);
+
+    if (mcf->logins && lcf->judge
+        && !ngx_http_drossel_is_heeded(r, mcf->heeded))
+    {
+        rc = ngx_http_drossel_login(r, mcf, ctx);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
 
     ngx_http_drossel_look(r, &seen);
 
@@ -243,8 +244,6 @@ ngx_http_drossel_first(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
         ngx_http_drossel_remove_challenge(r);
         ngx_http_drossel_look(r, &seen);
     }
-
-    lcf = ngx_http_get_module_loc_conf(r, ngx_http_drossel_module);
 
     if (!lcf->judge) {
         return NGX_DECLINED;

@@ -7,6 +7,8 @@
  */
 #include "request/key.h"
 
+#include "hint.h"
+
 #include <string.h>
 
 #define KIND_JOINED 255
@@ -120,13 +122,15 @@ uint64_t key_pair_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind, str
     return sip_end(&sip, load_rest(bytes, left), value.size);
 }
 
-/* Not inlined: half of the shortest way would be its code. */
-static __attribute__((noinline)) uint64_t long_address_hash(struct sip *sip, const struct drossel_address *address)
+/* Not inlined, and told nothing that was begun: the way of the shorter ones would keep that in memory for it. */
+static __attribute__((noinline)) uint64_t long_address_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind,
+                                                            const struct drossel_address *address)
 {
     const uint8_t *bytes = &address->family;
-    sip_word(sip, load(bytes));
-    sip_word(sip, load(bytes + 8));
-    return sip_end(sip, bytes[16], 17);
+    struct sip sip = sip_begin(secret, kind);
+    sip_word(&sip, load(bytes));
+    sip_word(&sip, load(bytes + 8));
+    return sip_end(&sip, bytes[16], 17);
 }
 
 /* The bytes: family, then the address. */
@@ -136,10 +140,10 @@ inline uint64_t key_address_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t
     _Static_assert(offsetof(struct drossel_address, family) == 0 && offsetof(struct drossel_address, bytes) == 1,
                    "family and address lie side by side");
     const uint8_t *bytes = &address->family;
+    if (unlikely(address->family != DROSSEL_IPV4))
+        return long_address_hash(secret, kind, address);
     struct sip sip = sip_begin(secret, kind);
-    if (address->family == DROSSEL_IPV4)
-        return sip_end(&sip, load(bytes) & UINT64_C(0xffffffffff), 5);
-    return long_address_hash(&sip, address);
+    return sip_end(&sip, load(bytes) & UINT64_C(0xffffffffff), 5);
 }
 
 /* The parts' hashes are keyed already, so that nobody can choose what is added up here: what is left to do is to tell places and kinds

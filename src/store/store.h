@@ -49,7 +49,7 @@ bool store_table_charge(struct table *table, struct store_batch *batch);
 /* A charge of which nearly nothing has to be said: it stops the request if it does not fit, and its outcome is not open. */
 struct store_pass {
     struct table_key key;
-    const struct engine_limit *limit;
+    const struct engine_limit *limit;    /* that is_plain */
     uint64_t cost;
     uint16_t limit_id;           /* registry index */
     uint64_t remaining, used, more_ns;   /* result: as in struct engine_verdict */
@@ -59,6 +59,8 @@ struct store_pass {
 /* The short way of up to STORE_PASS_MAX charges, of different keys: all are made if each key has a slot and room.  False, and nothing is
  * changed, if anything is otherwise: then store_table_charge tells. */
 bool store_table_pass(struct table *table, struct store_pass *pass, uint32_t count, uint64_t now_ns);
+/* The same of one. */
+bool store_table_pass_one(struct table *table, struct store_pass *pass, uint64_t now_ns);
 
 /* Judges all charges without guards and writes nothing: what a charge would come to now. */
 void store_table_judge(struct table *table, struct store_batch *batch);

@@ -78,7 +78,7 @@ APART void extend_block(struct table *table, struct store_charge *charge, uint64
 {
     struct table_hold hold;
     for (;;) {
-        enum table_taking taking = table_take(table, charge->key, charge->limit_id, now_ns, table_ticket(), &hold);
+        enum table_taking taking = table_take(table, charge->key, charge->limit_id, now_ns, table_ticket(table), &hold);
         if (taking == TABLE_ABSENT)
             return;
         if (taking == TABLE_BUSY) {
@@ -287,7 +287,7 @@ APART void settle_late(struct table *table, struct store_batch *batch, uint32_t 
     struct table_hold *hold = &batch->hold[i];
     struct engine_verdict verdict;
     for (;;) {
-        switch (table_insert(table, charge->key, charge->limit_id, batch->now_ns, table_ticket(), hold)) {
+        switch (table_insert(table, charge->key, charge->limit_id, batch->now_ns, table_ticket(table), hold)) {
         case TABLE_ABSENT:
             return;
         case TABLE_BUSY:
@@ -310,7 +310,7 @@ APART void settle_late(struct table *table, struct store_batch *batch, uint32_t 
 
 INLINED enum outcome try_charge(struct table *table, struct store_batch *batch, uint32_t count)
 {
-    uint32_t ticket = table_ticket();
+    uint32_t ticket = table_ticket(table);
     if (take_all(table, batch, count, ticket) == AGAIN)
         return AGAIN;
     enum outcome outcome = judge_all(batch, count);
@@ -367,93 +367,9 @@ inline bool store_table_charge(struct table *table, struct store_batch *batch)
     return batch->count == 1 ? charge_one(table, batch) : charge_several(table, batch);
 }
 
-/* ---- the short way ---- */
-
-/* Takes a key's slot, and charges the copy of its state.  False, and nothing is held, if that cannot be done at once. */
-INLINED bool take_and_pass(struct table *table, struct store_pass *pass, uint64_t now_ns, uint32_t ticket,
-                           struct table_hold *hold)
-{
-    struct engine_verdict verdict;
-    hold->slot = table_find(table, pass->key);
-    /* Of a blocked key the guard is not touched: others who ask for it in vain do not wait for its line. */
-    if (unlikely(hold->slot == TABLE_NO_SLOT || table_block_end(table, hold->slot, pass->key) > now_ns ||
-                 table_take_found(table, pass->key, pass->limit_id, now_ns, ticket, hold) != TABLE_TAKEN))
-        return false;
-    if (unlikely(!engine_pass(&hold->state, pass->limit, pass->cost, now_ns, &verdict))) {
-        table_drop(table, hold);
-        return false;
-    }
-    pass->remaining = verdict.remaining;
-    pass->used = verdict.used;
-    pass->more_ns = verdict.more_ns;
-    return true;
-}
-
-/* The guard of one of several was taken from us between looking and writing, and others are written already. */
-APART void pass_late(struct table *table, const struct store_pass *pass, uint64_t now_ns)
-{
-    struct store_charge charge = {
-        .key = pass->key, .limit = pass->limit, .cost = pass->cost, .limit_id = pass->limit_id
-    };
-    struct table_hold hold;
-    struct store_batch batch = { .charge = &charge, .hold = &hold, .count = 1, .now_ns = now_ns };
-    settle_late(table, &batch, 0, true);
-}
-
-inline bool store_table_pass(struct table *table, struct store_pass *pass, uint32_t count, uint64_t now_ns)
-{
-    struct table_hold hold[STORE_PASS_MAX]; /* not cleared: all of one is set once it is taken */
-    uint32_t ticket = table_ticket(), taken = 0;
-    while (taken < count && take_and_pass(table, &pass[taken], now_ns, ticket, &hold[taken]))
-        taken++;
-    bool fits = taken == count;
-    for (uint32_t i = 0; count > 1 && fits && i < count; i++)
-        fits = table_holds(table, &hold[i]);
-    if (unlikely(!fits)) {
-        while (taken-- > 0)
-            table_drop(table, &hold[taken]);
-        return false;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (likely(table_put(table, &hold[i], pass[i].key, pass[i].limit_id)))
-            continue;
-        if (count == 1)
-            return false;
-        pass_late(table, &pass[i], now_ns);
-    }
-    return true;
-}
-
 void store_table_judge(struct table *table, struct store_batch *batch)
 {
     struct engine_state state;
     for (uint32_t i = 0; i < batch->count; i++)
         judge_unguarded(table, batch, i, &state);
-}
-
-/* Not inlined: called twice for each charge, and what is called first for a request has to come from memory. */
-__attribute__((noinline)) uint64_t store_table_settle(struct table *table, const struct store_settlement *of,
-                                                      uint64_t now_ns)
-{
-    const struct engine_limit *limit = table_engine_at(table, of->limit_id);
-    struct table_hold hold;
-    uint64_t back = 0;
-    while (limit != NULL) {
-        switch (table_take(table, of->key, of->limit_id, now_ns, table_ticket(), &hold)) {
-        case TABLE_ABSENT:
-            return 0;
-        case TABLE_BUSY:
-            table_wait(table, &hold, now_ns);
-            break;
-        case TABLE_TAKEN:
-            if (of->clears)
-                engine_clear(&hold.state, limit, now_ns);
-            else
-                back = engine_refund(&hold.state, limit, of->cost, of->mark, now_ns);
-            if (table_put(table, &hold, of->key, of->limit_id))
-                return back;
-            break;
-        }
-    }
-    return 0;
 }

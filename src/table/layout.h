@@ -27,6 +27,8 @@ struct slot {
     _Atomic uint64_t log[4];
 };
 _Static_assert(sizeof(struct slot) == 64, "a slot is one cache line");
+#define SLOT_TALLY UINT32_C(0xffffff)
+#define SLOT_STRIKES 24
 
 struct name_slot {
     _Atomic uint64_t key;            /* tag of the key that the name belongs to, so that stale ones are seen, and by which rules it was named */
@@ -115,6 +117,7 @@ struct table {
     int64_t (*boot_clock)(void);     /* NULL: this machine's */
     uint8_t secret[TABLE_SECRET_BYTES];
     _Atomic uint32_t lost;
+    _Atomic uint32_t generation;     /* owner.c's: tickets of threads that were given their first in another one are no good */
     size_t map_bytes;
     struct name_slot *names;         /* NULL: none */
     struct stats *stats;             /* NULL: none */
@@ -142,7 +145,7 @@ static inline uint64_t stats_offset(void)
 /* What a thread keeps for itself. */
 struct thread_own {
     _Alignas(64) uint32_t last_ticket;
-    uint32_t seeded_in;              /* owner_generation; 0: not yet */
+    uint32_t seeded_in;              /* table->generation; 0: not yet */
     uint32_t shard;                  /* of the statistics; until it has taken a ticket 0, or its parent's */
     struct ticks ticks;
 };
@@ -182,8 +185,7 @@ void clock_boot_id(char out[TABLE_BOOT_ID_BYTES]);
 /* Who holds guards, and whether he lives; see owner.c.  The lower bits of a ticket are the number of its process, never 0. */
 #define OWNER_NUMBER_BITS 14
 #define OWNER_LOCKS ((off_t)1 << 60)  /* where the locked bytes are: number 0 is the lock for opening */
-extern __attribute__((visibility("hidden"))) _Atomic uint32_t owner_generation; /* counts the times that all threads need a new first ticket */
-uint32_t owner_first_ticket(uint32_t generation);
+uint32_t owner_first_ticket(uint32_t seeded_in);
 bool owner_lives(const struct table *table, uint32_t ticket);
 void owner_enter(struct table *table);   /* the table was opened */
 void owner_leave(struct table *table);   /* or is closed, or was not opened: closes its files */

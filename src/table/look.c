@@ -83,7 +83,7 @@ bool table_next(const struct table *table, uint64_t *slot, struct table_entry *e
 bool table_forget(struct table *table, const struct table_entry *entry, uint64_t now_ns)
 {
     struct slot *slot = &table->slots[entry->slot];
-    struct table_hold hold = { .slot = entry->slot, .ticket = table_ticket() };
+    struct table_hold hold = { .slot = entry->slot, .ticket = table_ticket(table) };
     uint32_t none = 0;
     while (!atomic_compare_exchange_strong_explicit(&slot->guard, &none, hold.ticket, memory_order_acquire,
                                                     memory_order_relaxed)) {

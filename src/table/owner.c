@@ -29,11 +29,17 @@
 #define NUMBER_MASK ((UINT32_C(1) << OWNER_NUMBER_BITS) - 1)
 #define ATTEMPTS 8
 
-_Atomic uint32_t owner_generation = 1;
-
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct table *tables;    /* all that are open in this process; under the mutex, as all changes of `number` */
 static _Atomic uint32_t number; /* of this process; 0: none yet */
+static uint32_t generation = 1; /* counts the times that all threads need a new first ticket; each table tells it */
+
+static void begin_anew(void)
+{
+    generation++;
+    for (struct table *table = tables; table != NULL; table = table->next)
+        atomic_store_explicit(&table->generation, generation, memory_order_relaxed);
+}
 
 /* ---- forks: the child has the list as it was, and neither the parent's locks nor its number ---- */
 
@@ -50,7 +56,7 @@ static void after_fork_in_parent(void)
 static void after_fork_in_child(void)
 {
     atomic_store_explicit(&number, 0, memory_order_relaxed);
-    atomic_fetch_add_explicit(&owner_generation, 1, memory_order_relaxed);
+    begin_anew();
     pthread_mutex_unlock(&mutex);
 }
 
@@ -111,10 +117,11 @@ void owner_enter(struct table *table)
     pthread_mutex_lock(&mutex);
     table->next = tables;
     tables = table;
+    atomic_store_explicit(&table->generation, generation, memory_order_relaxed);
     uint32_t ours = atomic_load_explicit(&number, memory_order_relaxed);
     if (ours != 0 && !claim(table, ours)) {
         choose_number();
-        atomic_fetch_add_explicit(&owner_generation, 1, memory_order_relaxed); /* all threads begin anew, under it */
+        begin_anew(); /* all threads, under it */
     }
     pthread_mutex_unlock(&mutex);
 }
@@ -138,7 +145,7 @@ void owner_leave(struct table *table)
 
 /* ---- tickets ---- */
 
-SELDOM uint32_t owner_first_ticket(uint32_t generation)
+SELDOM uint32_t owner_first_ticket(uint32_t seeded_in)
 {
     static _Atomic uint32_t threads;
     pthread_mutex_lock(&mutex);
@@ -146,7 +153,7 @@ SELDOM uint32_t owner_first_ticket(uint32_t generation)
         choose_number();
     uint32_t ours = atomic_load_explicit(&number, memory_order_relaxed);
     pthread_mutex_unlock(&mutex);
-    thread_own.seeded_in = generation;
+    thread_own.seeded_in = seeded_in;
     /* Processes that are forked one after the other, and threads that begin one after the other, differ. */
     uint32_t thread = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
     thread_own.shard = ((uint32_t)getpid() + thread) % TABLE_SHARDS;

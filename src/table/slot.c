@@ -30,9 +30,9 @@
 /* initial-exec: without it, a shared library finds it through a call, for each decision */
 _Thread_local struct thread_own thread_own __attribute__((tls_model("initial-exec")));
 
-inline uint32_t table_ticket(void)
+inline uint32_t table_ticket(const struct table *table)
 {
-    uint32_t generation = atomic_load_explicit(&owner_generation, memory_order_relaxed);
+    uint32_t generation = atomic_load_explicit(&table->generation, memory_order_relaxed);
     uint32_t ticket =
         likely(thread_own.seeded_in == generation) ? thread_own.last_ticket : owner_first_ticket(generation);
     ticket += UINT32_C(0x9e3779b1) << OWNER_NUMBER_BITS; /* the number below stays, and is never 0 */
@@ -49,13 +49,13 @@ inline void slot_read(const struct slot *slot, struct engine_state *state)
     state->log[1] = atomic_load_explicit(&slot->log[1], memory_order_relaxed);
     state->log[2] = atomic_load_explicit(&slot->log[2], memory_order_relaxed);
     state->log[3] = atomic_load_explicit(&slot->log[3], memory_order_relaxed);
-    state->tally = meta & 0xffffff;
-    state->strikes = (uint8_t)(meta >> 24);
+    state->tally = meta & SLOT_TALLY;
+    state->strikes = (uint8_t)(meta >> SLOT_STRIKES);
 }
 
 inline void slot_write(struct slot *slot, const struct engine_state *state)
 {
-    uint32_t meta = (uint32_t)state->strikes << 24 | (state->tally & 0xffffff);
+    uint32_t meta = (uint32_t)state->strikes << SLOT_STRIKES | (state->tally & SLOT_TALLY);
     atomic_store_explicit(&slot->block_end_ns, state->block_end_ns, memory_order_relaxed);
     atomic_store_explicit(&slot->log[0], state->log[0], memory_order_relaxed);
     atomic_store_explicit(&slot->log[1], state->log[1], memory_order_relaxed);
@@ -90,10 +90,11 @@ inline void table_prefetch(const struct table *table, struct table_key key)
 inline uint64_t table_find(const struct table *table, struct table_key key)
 {
     uint64_t home = table_home(table, key);
-    for (uint64_t slot = home; slot < home + TABLE_NEIGHBOURS; slot++) {
-        uint64_t found = atomic_load_explicit(&table->slots[slot].key, memory_order_relaxed);
+    const struct slot *slot = &table->slots[home];
+    for (unsigned i = 0; i < TABLE_NEIGHBOURS; i++) {
+        uint64_t found = atomic_load_explicit(&slot[i].key, memory_order_relaxed);
         if (likely((found & TABLE_TAG_MASK) == key.tag))
-            return slot;
+            return home + i;
     }
     return TABLE_NO_SLOT;
 }
@@ -118,15 +119,22 @@ static bool guard_take(struct slot *slot, uint32_t ticket)
                                                    memory_order_relaxed);
 }
 
-static void guard_free(struct slot *slot, uint32_t ticket)
-{
-    if (atomic_load_explicit(&slot->guard, memory_order_relaxed) == ticket)
-        atomic_store_explicit(&slot->guard, 0, memory_order_release); /* what was written is seen by the next one */
-}
-
-static bool is_held(const struct slot *slot, uint32_t ticket)
+inline bool table_is_ours(const struct slot *slot, uint32_t ticket)
 {
     return atomic_load_explicit(&slot->guard, memory_order_relaxed) == ticket;
+}
+
+static bool put_back(struct slot *slot, uint32_t ticket)
+{
+    if (unlikely(!table_is_ours(slot, ticket)))
+        return false;
+    atomic_store_explicit(&slot->guard, 0, memory_order_release); /* what was written is seen by the next one */
+    return true;
+}
+
+void table_give_back(struct slot *slot, uint32_t ticket)
+{
+    (void)put_back(slot, ticket);
 }
 
 /* The state was written under another limit, or has times ahead of now. */
@@ -208,7 +216,7 @@ inline enum table_taking table_take_found(struct table *table, struct table_key 
             copy_state(table, slot, limit, now_ns, &hold->state);
             return TABLE_TAKEN;
         }
-        guard_free(slot, ticket); /* it was given to another key in between: look again */
+        table_give_back(slot, ticket); /* it was given to another key in between: look again */
         hold->slot = table_find(table, key);
     }
 }
@@ -218,6 +226,68 @@ enum table_taking table_take(struct table *table, struct table_key key, uint16_t
 {
     hold->slot = table_find(table, key);
     return table_take_found(table, key, limit, now_ns, ticket, hold);
+}
+
+/* ---- tallies ---- */
+
+/* Of a blocked key the guard is not touched: others who ask for it in vain do not wait for its line. */
+inline struct slot *table_take_guard(struct table *table, struct table_key key, uint64_t now_ns, uint32_t ticket)
+{
+    struct slot *slot = &table->slots[table_home(table, key)];
+    for (unsigned i = 0; i < TABLE_NEIGHBOURS; i++, slot++) {
+        if (unlikely(!is_of(slot, key)))
+            continue;
+        if (unlikely(atomic_load_explicit(&slot->block_end_ns, memory_order_relaxed) > now_ns ||
+                     !guard_take(slot, ticket)))
+            return NULL;
+        if (likely(is_of(slot, key)))
+            return slot;
+        table_give_back(slot, ticket); /* it was given to another key in between */
+        return NULL;
+    }
+    return NULL;
+}
+
+inline bool table_is_open(const struct slot *slot, struct table_key key, uint16_t limit, uint64_t now_ns)
+{
+    return likely(atomic_load_explicit(&slot->key, memory_order_relaxed) == (key.tag | limit) &&
+                  atomic_load_explicit(&slot->time_ns, memory_order_relaxed) <= now_ns &&
+                  atomic_load_explicit(&slot->block_end_ns, memory_order_relaxed) <= now_ns &&
+                  engine_is_open(atomic_load_explicit(&slot->log[3], memory_order_relaxed)));
+}
+
+inline struct engine_tally table_tally(const struct slot *slot)
+{
+    return (struct engine_tally){ .block_end_ns = atomic_load_explicit(&slot->block_end_ns, memory_order_relaxed),
+                                  .time_ns = atomic_load_explicit(&slot->time_ns, memory_order_relaxed),
+                                  .tally = atomic_load_explicit(&slot->meta, memory_order_relaxed) & SLOT_TALLY };
+}
+
+inline bool table_put_tally(struct slot *slot, uint32_t ticket, struct engine_tally tally)
+{
+    if (unlikely(atomic_load_explicit(&slot->guard, memory_order_acquire) != ticket))
+        return false;
+    uint32_t meta = atomic_load_explicit(&slot->meta, memory_order_relaxed) & ~SLOT_TALLY;
+    atomic_store_explicit(&slot->time_ns, tally.time_ns, memory_order_relaxed);
+    atomic_store_explicit(&slot->meta, meta | (tally.tally & SLOT_TALLY), memory_order_relaxed);
+    return put_back(slot, ticket);
+}
+
+inline bool table_put_cleared(struct slot *slot, uint32_t ticket, uint64_t now_ns)
+{
+    if (unlikely(atomic_load_explicit(&slot->guard, memory_order_acquire) != ticket))
+        return false;
+    atomic_store_explicit(&slot->block_end_ns, now_ns, memory_order_relaxed);
+    atomic_store_explicit(&slot->time_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->meta, 0, memory_order_relaxed);
+    return put_back(slot, ticket);
+}
+
+void table_copy(struct table *table, const struct slot *slot, uint16_t limit, uint64_t now_ns, uint32_t ticket,
+                struct table_hold *hold)
+{
+    *hold = (struct table_hold){ .slot = (uint64_t)(slot - table->slots), .ticket = ticket };
+    copy_state(table, slot, limit, now_ns, &hold->state);
 }
 
 /* ---- insertion ---- */
@@ -310,10 +380,10 @@ static enum table_taking insert_under_home(struct table *table, const struct pla
         if (index != place->home && !guard_take(slot, place->ticket))
             continue;
         uint32_t worth = worth_of(table, slot, now_ns);
-        bool still_ours = is_held(&table->slots[place->home], place->ticket);
+        bool still_ours = table_is_ours(&table->slots[place->home], place->ticket);
         if (worth > seen || !still_ours) { /* charged or blocked in between: is it still the one? */
             if (index != place->home)
-                guard_free(slot, place->ticket);
+                table_give_back(slot, place->ticket);
             continue;
         }
         if (atomic_load_explicit(&slot->key, memory_order_relaxed) != 0)
@@ -331,7 +401,7 @@ enum table_taking table_insert(struct table *table, struct table_key key, uint16
 {
     uint64_t home = table_home(table, key);
     struct slot *slot = &table->slots[home];
-    struct place place = { home, ticket, is_held(slot, ticket) };
+    struct place place = { home, ticket, table_is_ours(slot, ticket) };
     *hold = (struct table_hold){ .slot = home, .ticket = ticket };
     if (!place.home_is_used && !guard_take(slot, ticket))
         return TABLE_BUSY;
@@ -347,7 +417,7 @@ enum table_taking table_insert(struct table *table, struct table_key key, uint16
         }
     }
     if (!place.home_is_used && !(taking == TABLE_TAKEN && hold->slot == home))
-        guard_free(slot, ticket);
+        table_give_back(slot, ticket);
     return taking;
 }
 
@@ -371,7 +441,7 @@ static void pause_briefly(void)
 
 static void take_over(struct table *table, struct slot *slot, uint32_t dead, uint64_t now_ns)
 {
-    uint32_t ticket = table_ticket(), expected = dead;
+    uint32_t ticket = table_ticket(table), expected = dead;
     if (!atomic_compare_exchange_strong_explicit(&slot->guard, &expected, ticket, memory_order_acquire,
                                                  memory_order_relaxed))
         return;
@@ -384,7 +454,7 @@ static void take_over(struct table *table, struct slot *slot, uint32_t dead, uin
         slot_write(slot, &state);
     }
     atomic_fetch_add_explicit(&table_header(table)->taken_over, 1, memory_order_relaxed);
-    guard_free(slot, ticket);
+    table_give_back(slot, ticket);
 }
 
 static bool is_unchanged(const struct slot *slot, uint32_t seen)
@@ -443,7 +513,7 @@ void table_wait(struct table *table, const struct table_hold *busy, uint64_t now
 
 bool table_holds(const struct table *table, const struct table_hold *hold)
 {
-    return atomic_load_explicit(&table->slots[hold->slot].guard, memory_order_relaxed) == hold->ticket;
+    return table_is_ours(&table->slots[hold->slot], hold->ticket);
 }
 
 inline bool table_put(struct table *table, const struct table_hold *hold, struct table_key key, uint16_t limit)
@@ -454,13 +524,10 @@ inline bool table_put(struct table *table, const struct table_hold *hold, struct
     if (unlikely(atomic_load_explicit(&slot->key, memory_order_relaxed) != (key.tag | limit)))
         atomic_store_explicit(&slot->key, key.tag | limit, memory_order_relaxed);
     slot_write(slot, &hold->state);
-    if (unlikely(atomic_load_explicit(&slot->guard, memory_order_relaxed) != hold->ticket))
-        return false;
-    atomic_store_explicit(&slot->guard, 0, memory_order_release);
-    return true;
+    return put_back(slot, hold->ticket);
 }
 
 void table_drop(struct table *table, const struct table_hold *hold)
 {
-    guard_free(&table->slots[hold->slot], hold->ticket);
+    table_give_back(&table->slots[hold->slot], hold->ticket);
 }

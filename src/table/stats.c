@@ -77,6 +77,17 @@ inline void table_stats_count(struct table *table, uint32_t limit, enum table_ve
     atomic_fetch_add_explicit(&count[tally], 1, memory_order_relaxed);
 }
 
+inline void table_stats_count_passed(struct table *table, uint32_t limit, bool is_dry_run)
+{
+    _Static_assert(TABLE_LIMIT_REQUEST < TABLE_LIMIT_FIRST, "who counts a policy's limit counts requests, too");
+    if (unlikely(limit >= counted(table)))
+        return;
+    struct limit_stats *stats = table_stats_of(table)->limits[thread_own.shard];
+    _Atomic uint64_t *count = is_dry_run ? stats[limit].dry_run : stats[limit].count;
+    atomic_fetch_add_explicit(&count[TABLE_PASSED], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stats[TABLE_LIMIT_REQUEST].count[TABLE_PASSED], 1, memory_order_relaxed);
+}
+
 void table_stats_time(struct table *table, uint64_t took_ns)
 {
     if (counted(table) == 0)

@@ -65,6 +65,9 @@ void table_stats_fetch(const struct table *table, uint32_t limit);
 /* Counts one of a limit (registry index).  One atomic add. */
 void table_stats_count(struct table *table, uint32_t limit, enum table_verdict tally, bool is_dry_run);
 
+/* Counts that a limit let pass what the request asked for, and that the request passed: as two of the above. */
+void table_stats_count_passed(struct table *table, uint32_t limit, bool is_dry_run);
+
 /* Who was not just passed, and how. */
 struct table_offence {
     struct table_key key;

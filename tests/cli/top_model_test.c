@@ -31,7 +31,7 @@ static void charge(struct top_model *model, uint16_t limit, uint64_t n, unsigned
     struct table_hold hold;
     for (unsigned i = 0; i < times; i++)
         (void)charge_one(model->table, key, limit, NOW, NULL);
-    assert_int_equal(table_take(model->table, key, limit, NOW, table_ticket(), &hold), TABLE_TAKEN);
+    assert_int_equal(table_take(model->table, key, limit, NOW, table_ticket(model->table), &hold), TABLE_TAKEN);
     table_name_set(model->table, &hold, key, name, strlen(name));
     table_drop(model->table, &hold);
 }

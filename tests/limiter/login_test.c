@@ -135,7 +135,10 @@ static bool pass(struct trial *trial, const struct drossel_request *request, con
     decision->ticket.count = 0;
     const struct drossel_address *client = request->address.family != 0 ? &request->address : &request->peer;
     struct limiter_passing_login login = { client, request->accounts, request->now_ns, 0, &decision->ticket };
-    if (!limiter_pass_login(limiter, &login))
+    struct limiter_memory *memory = limiter_memory_open(limiter);
+    bool passes = limiter_pass_login(memory, &login);
+    limiter_memory_close(memory);
+    if (!passes)
         return false;
     decision->verdict = DROSSEL_ALLOW;
     decision->remaining = login.remaining;
@@ -150,7 +153,7 @@ static void ask(struct trial *trial, const struct drossel_request *request)
     struct drossel_decision decision[WAYS];
     memset(decision, 0xa5, sizeof decision); /* what is not set shows */
     struct limiter *shortest = trial->inner[SHORTEST].limiter;
-    if (shortest->login != NULL && limiter_check_login(shortest, request, &decision[SHORTEST]))
+    if (shortest->login.rate != NULL && limiter_check_login(shortest, request, &decision[SHORTEST]))
         trial->shortest++;
     else
         assert_int_equal(limiter_check(shortest, request, &decision[SHORTEST]), DROSSEL_OK);
@@ -161,7 +164,7 @@ static void ask(struct trial *trial, const struct drossel_request *request)
         assert_int_equal(limiter_check(trial->inner[DOOR].limiter, request, &decision[DOOR]), DROSSEL_OK);
     for (unsigned way = 0; way < GENERAL; way++) {
         assert_same(&decision[way], &decision[GENERAL]);
-        if (shortest->login != NULL)
+        if (shortest->login.rate != NULL)
             assert_ticket_is_of_the_key(&decision[way]);
     }
     trial->verdicts[decision[GENERAL].verdict]++;
@@ -210,7 +213,7 @@ static void open_trial(struct trial *trial, const char *limits, uint64_t seed)
     trial->now_ns = NOW;
     for (unsigned way = 0; way < WAYS; way++)
         trial->inner[way] = open_inner(text[way == SHORT]);
-    assert_null(trial->inner[SHORT].limiter->login);
+    assert_null(trial->inner[SHORT].limiter->login.rate);
 }
 
 static void close_trial(struct trial *trial)
@@ -252,7 +255,7 @@ static void a_login_is_decided_alike_on_all_ways(void **unused)
     for (unsigned i = 0; i < sizeof policies / sizeof policies[0]; i++) {
         struct trial trial;
         open_trial(&trial, policies[i], i);
-        assert_non_null(trial.inner[SHORTEST].limiter->login);
+        assert_non_null(trial.inner[SHORTEST].limiter->login.rate);
         run(&trial);
         shortest += trial.shortest;
         passed += trial.passed;
@@ -270,7 +273,7 @@ static void several_limits_of_failures_decide_alike_on_the_short_way(void **unus
     for (unsigned i = 0; i < sizeof several / sizeof several[0]; i++) {
         struct trial trial;
         open_trial(&trial, several[i], 50 + i);
-        assert_null(trial.inner[SHORTEST].limiter->login);
+        assert_null(trial.inner[SHORTEST].limiter->login.rate);
         assert_null(limiter_passes_logins(trial.inner[DOOR].limiter));
         run(&trial);
         assert_true(trial.verdicts[DROSSEL_HOLD] > 0 && trial.verdicts[DROSSEL_REFUSE] > 0);
@@ -332,13 +335,13 @@ static void only_a_policy_of_one_limit_of_failures_by_account_has_a_shortest_way
     for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
         struct trial trial;
         open_trial(&trial, others[i], 0);
-        if (trial.inner[SHORTEST].limiter->login != NULL)
+        if (trial.inner[SHORTEST].limiter->login.rate != NULL)
             fail_msg("a shortest way: %s", others[i]);
         close_trial(&trial);
     }
     struct inner headers = open_inner("client: { account_from: [header.X-User, form.email] }\n"
                                       "limits: { login: { by: account, allow: 5 failures per 20s } }\n");
-    assert_null(headers.limiter->login);
+    assert_null(headers.limiter->login.rate);
     close_inner(&headers);
 }
 

@@ -23,7 +23,9 @@ struct door {
 static struct door open_door(const char *policy)
 {
     bool has_path;
-    struct door door = { .inner = open_inner(policy), .memory = limiter_memory_open() };
+    struct door door = { .inner = open_inner(policy) };
+    door.memory = limiter_memory_open(door.inner.limiter);
+    assert_non_null(door.memory);
     assert_true(limiter_passes(door.inner.limiter, &has_path));
     return door;
 }
@@ -58,7 +60,7 @@ static struct answer decided(struct inner *inner, struct limiter_memory *memory,
 static struct answer ask(struct door *door, const struct drossel_request *request)
 {
     struct limiter_passing passing = { .client = &request->peer, .path = request->path, .now_ns = request->now_ns };
-    if (limiter_pass(door->inner.limiter, door->memory, &passing)) {
+    if (limiter_pass(door->memory, &passing)) {
         door->passed++;
         return (struct answer){ DROSSEL_ALLOW, passing.limit_name, passing.limit_name ? passing.remaining : 0 };
     }

@@ -52,7 +52,7 @@ static uint64_t counted(const struct inner *inner, uint32_t limit, bool all)
 static void flood(const char *policy, bool is_exact)
 {
     struct inner with = open_inner(policy), without = open_inner(policy);
-    struct limiter_memory *memory = limiter_memory_open();
+    struct limiter_memory *memory = limiter_memory_open(with.limiter);
     static const char *const clients[] = { "192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2" };
     static const char *const paths[] = { "/", "/a", "/api/x", "/api/y" };
     static const char *const methods[] = { "GET", "POST" };
@@ -143,7 +143,7 @@ static void what_was_done_by_hand_comes_through_at_once(void **state)
 {
     (void)state;
     struct inner inner = open_inner(one_limit);
-    struct limiter_memory *memory = limiter_memory_open();
+    struct limiter_memory *memory = limiter_memory_open(inner.limiter);
     struct drossel_request request = request_of("192.0.2.1", "/", 0);
     for (unsigned round = 0; round < 3; round++) {
         exhaust(&inner, memory, &request);
@@ -160,7 +160,7 @@ static void nothing_is_remembered_for_longer_than_ten_milliseconds(void **state)
 {
     (void)state;
     struct inner inner = open_inner(one_limit);
-    struct limiter_memory *memory = limiter_memory_open();
+    struct limiter_memory *memory = limiter_memory_open(inner.limiter);
     struct drossel_request request = request_of("192.0.2.1", "/", 0);
     exhaust_and_clear(&inner, memory, &request);
     assert_int_equal(ask(&inner, NULL, &request).verdict, DROSSEL_ALLOW);
@@ -179,7 +179,7 @@ static void nothing_is_remembered_of_other_requests(void **state)
         open_inner("classes: { api: { path_begins: /api } }\nclient: { token_from: [header.X-Key] }\n"
                    "limits: { a: { by: address, allow: 3 per 1h }, b: { for: api, by: token, allow: 9 per 1h } }\n");
     struct inner after = open_inner(one_limit);
-    struct limiter_memory *memory = limiter_memory_open();
+    struct limiter_memory *memory = limiter_memory_open(after.limiter);
     struct drossel_request first = request_of("192.0.2.1", "/", 0), request = first;
     exhaust_and_clear(&inner, memory, &first);
     assert_int_equal(ask(&inner, memory, &first).verdict, DROSSEL_REFUSE);
@@ -203,7 +203,7 @@ static void a_request_without_method_and_path_is_remembered_too(void **state)
 {
     (void)state;
     struct inner inner = open_inner(one_limit);
-    struct limiter_memory *memory = limiter_memory_open();
+    struct limiter_memory *memory = limiter_memory_open(inner.limiter);
     struct drossel_request request = { .now_ns = NOW, .address = address_of("192.0.2.1") };
     exhaust_and_clear(&inner, memory, &request);
     assert_int_equal(ask(&inner, memory, &request).verdict, DROSSEL_REFUSE);
@@ -216,7 +216,7 @@ static void who_shares_a_place_in_memory_is_not_taken_for_another(void **state)
 {
     (void)state;
     struct inner inner = open_inner(one_limit);
-    struct limiter_memory *memory = limiter_memory_open();
+    struct limiter_memory *memory = limiter_memory_open(inner.limiter);
     for (unsigned i = 0; i < 1000; i++) {
         char address[32];
         snprintf(address, sizeof address, "192.0.%u.%u", 2 + i / 250, i % 250);
@@ -232,7 +232,7 @@ static void a_refusal_is_said_again_until_its_wait_is_over_and_no_longer(void **
 {
     (void)state;
     struct inner inner = open_inner("limits: { a: { by: address, allow: 2 per 5ms } }\n");
-    struct limiter_memory *memory = limiter_memory_open();
+    struct limiter_memory *memory = limiter_memory_open(inner.limiter);
     struct drossel_request request = request_of("192.0.2.1", "/", 0);
     while (ask(&inner, memory, &request).verdict == DROSSEL_ALLOW)
         continue;
@@ -249,7 +249,7 @@ static void each_refusal_is_counted_and_its_offender_named(void **state)
 {
     (void)state;
     struct inner inner = open_inner(one_limit);
-    struct limiter_memory *memory = limiter_memory_open();
+    struct limiter_memory *memory = limiter_memory_open(inner.limiter);
     struct drossel_request request = request_of("192.0.2.1", "/", 0);
     for (unsigned i = 0; i < 1003; i++) {
         request.now_ns += MS / 100;

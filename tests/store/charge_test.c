@@ -138,7 +138,7 @@ static void a_block_after_a_step_of_the_clock_is_as_long_as_its_strikes_allow(vo
     assert_false(charge_one(table, key_of(1), login, NOW - 5000 * SECOND, &verdict));
     assert_int_equal(verdict.wait_ns, 100 * SECOND);
     struct table_hold hold;
-    assert_int_equal(table_take(table, key_of(1), login, NOW, table_ticket(), &hold), TABLE_TAKEN);
+    assert_int_equal(table_take(table, key_of(1), login, NOW, table_ticket(table), &hold), TABLE_TAKEN);
     engine_block(&hold.state, 9000 * SECOND, NOW);
     assert_true(table_put(table, &hold, key_of(1), login));
     assert_false(charge_one(table, key_of(1), login, NOW, &verdict));

@@ -73,7 +73,7 @@ static pid_t start_traced(struct table_key key, unsigned charges)
     assert_true(child >= 0);
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)table_ticket();
+        (void)table_ticket(table);
         (void)table_engine_at(table, limit);
         if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
             _exit(3);
@@ -222,14 +222,14 @@ static void a_killed_holder_is_not_waited_for_as_the_living_are(void **state)
 /* ---- who is known to live ---- */
 
 /* A child that tells a ticket of its own and then waits to be killed.  With a name it has opened that table once more, and closed it. */
-static pid_t start_ticket_holder(const char *reopened)
+static pid_t start_ticket_holder(const struct table *of, const char *reopened)
 {
     *shared = 0;
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        uint32_t ticket = table_ticket();
+        uint32_t ticket = table_ticket(of);
         if (reopened != NULL)
             table_close(open_file_table(reopened));
         *shared = ticket;
@@ -247,9 +247,9 @@ static void a_process_is_known_to_live_until_it_is_killed(void **state)
     struct table *const tables[] = { open_private_table(64), open_file_table("known") };
     siginfo_t info;
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        assert_true(owner_lives(tables[i], table_ticket()));
-        pid_t child = start_ticket_holder(NULL);
-        assert_int_not_equal(NUMBER(*shared), NUMBER(table_ticket()));
+        assert_true(owner_lives(tables[i], table_ticket(tables[i])));
+        pid_t child = start_ticket_holder(tables[i], NULL);
+        assert_int_not_equal(NUMBER(*shared), NUMBER(table_ticket(tables[i])));
         assert_true(owner_lives(tables[i], *shared));
         kill(child, SIGKILL);
         assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
@@ -264,7 +264,7 @@ static void who_closes_one_of_two_handles_is_still_known_to_live(void **state)
 {
     (void)state;
     struct table *file = open_file_table("closed");
-    pid_t child = start_ticket_holder("closed");
+    pid_t child = start_ticket_holder(file, "closed");
     assert_true(owner_lives(file, *shared));
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
@@ -281,7 +281,7 @@ static void a_process_of_another_container_is_known_to_live(void **state)
         /* Its children are in a pid namespace of their own, where the first one is process 1. */
         if (unshare(CLONE_NEWPID) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0)
             _exit(2);
-        pid_t inner = start_ticket_holder(NULL);
+        pid_t inner = start_ticket_holder(file, NULL);
         raise(SIGSTOP); /* the parent asks, and lets us go on */
         kill(inner, SIGKILL);
         waitpid(inner, NULL, 0);
@@ -308,7 +308,7 @@ static void a_process_takes_another_number_where_its_own_is_taken(void **state)
     table_close(open_file_table("two"));
     char path[128];
     snprintf(path, sizeof path, "%s/two", folder);
-    uint32_t before = table_ticket();
+    uint32_t before = table_ticket(one);
     *shared = 0;
     pid_t child = fork();
     if (child == 0) {
@@ -323,7 +323,7 @@ static void a_process_takes_another_number_where_its_own_is_taken(void **state)
     while (*shared == 0 && waitpid(child, NULL, WNOHANG) == 0)
         sched_yield();
     struct table *two = open_file_table("two");
-    uint32_t after = table_ticket();
+    uint32_t after = table_ticket(one);
     assert_int_not_equal(NUMBER(after), NUMBER(before));
     pid_t asking = fork();
     if (asking == 0)

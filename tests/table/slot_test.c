@@ -130,7 +130,7 @@ static void a_name_belongs_to_its_key_only(void **state)
     struct table *table = open_private_table(64);
     uint16_t limit = page_limit(table);
     struct table_hold hold;
-    assert_int_equal(table_insert(table, key_of(1), limit, NOW, table_ticket(), &hold), TABLE_TAKEN);
+    assert_int_equal(table_insert(table, key_of(1), limit, NOW, table_ticket(table), &hold), TABLE_TAKEN);
     table_name_set(table, &hold, key_of(1), "203.0.113.7", 11);
     assert_true(table_put(table, &hold, key_of(1), limit));
     uint64_t slot = 0;
@@ -153,7 +153,7 @@ static void a_key_that_comes_back_has_its_name_still_by_the_same_rules_only(void
     struct table_key named = key_of(1), otherwise = key_of(1), other = key_of(2);
     named.tag |= 7;
     otherwise.tag |= 8;
-    assert_int_equal(table_insert(table, key_of(1), limit, NOW, table_ticket(), &hold), TABLE_TAKEN);
+    assert_int_equal(table_insert(table, key_of(1), limit, NOW, table_ticket(table), &hold), TABLE_TAKEN);
     assert_false(table_name_is_set(table, &hold, named));
     table_name_set(table, &hold, named, "#0123abcd", 9);
     assert_true(table_put(table, &hold, key_of(1), limit));
@@ -162,7 +162,7 @@ static void a_key_that_comes_back_has_its_name_still_by_the_same_rules_only(void
     assert_true(table_next(table, &slot, &entry));
     assert_string_equal(entry.name, "#0123abcd"); /* the rules are no part of the key */
     assert_true(table_forget(table, &entry, NOW));
-    assert_int_equal(table_insert(table, key_of(1), limit, NOW, table_ticket(), &hold), TABLE_TAKEN);
+    assert_int_equal(table_insert(table, key_of(1), limit, NOW, table_ticket(table), &hold), TABLE_TAKEN);
     assert_true(hold.fresh);
     assert_true(table_name_is_set(table, &hold, named));
     assert_false(table_name_is_set(table, &hold, otherwise));
@@ -181,7 +181,7 @@ static void a_guard_left_by_the_dead_is_taken_over(void **state)
     pid_t child = fork();
     if (child == 0) {
         struct table_hold hold;
-        _exit(table_take(table, key_of(1), limit, NOW, table_ticket(), &hold) == TABLE_TAKEN ? 0 : 1);
+        _exit(table_take(table, key_of(1), limit, NOW, table_ticket(table), &hold) == TABLE_TAKEN ? 0 : 1);
     }
     int status;
     waitpid(child, &status, 0);
@@ -203,8 +203,8 @@ static void who_lost_his_guard_writes_nothing(void **state)
     uint16_t limit = page_limit(table);
     use(table, key_of(1), limit, 4, NOW);
     struct table_hold slow, busy;
-    assert_int_equal(table_take(table, key_of(1), limit, NOW, table_ticket(), &slow), TABLE_TAKEN);
-    assert_int_equal(table_take(table, key_of(1), limit, NOW, table_ticket(), &busy), TABLE_BUSY);
+    assert_int_equal(table_take(table, key_of(1), limit, NOW, table_ticket(table), &slow), TABLE_TAKEN);
+    assert_int_equal(table_take(table, key_of(1), limit, NOW, table_ticket(table), &busy), TABLE_BUSY);
     table_wait(table, &busy, NOW);
     assert_false(table_holds(table, &slow));
     use(table, key_of(1), limit, 2, NOW);
@@ -218,23 +218,23 @@ static void who_lost_his_guard_writes_nothing(void **state)
 static void tickets_of_parent_and_child_differ(void **state)
 {
     (void)state;
-    uint32_t *shared = malloc(sizeof *shared);
     int pipes[2];
-    (void)table_ticket();
+    struct table *table = open_private_table(64);
+    (void)table_ticket(table);
     assert_int_equal(pipe(pipes), 0);
     pid_t child = fork();
     if (child == 0) {
-        uint32_t ticket = table_ticket();
+        uint32_t ticket = table_ticket(table);
         _exit(write(pipes[1], &ticket, sizeof ticket) != sizeof ticket);
     }
-    uint32_t theirs = 0, ours = table_ticket();
+    uint32_t theirs = 0, ours = table_ticket(table);
     assert_int_equal(read(pipes[0], &theirs, sizeof theirs), sizeof theirs);
     waitpid(child, NULL, 0);
     assert_int_not_equal(theirs, ours);
     assert_int_not_equal(theirs, 0);
     close(pipes[0]);
     close(pipes[1]);
-    free(shared);
+    table_close(table);
 }
 
 static void a_changed_number_keeps_what_was_counted(void **state)

@@ -98,7 +98,7 @@ struct counting {
 static void *count_all(void *context)
 {
     const struct counting *counting = context;
-    (void)table_ticket(); /* from here on the thread has a shard of its own */
+    (void)table_ticket(counting->table); /* from here on the thread has a shard of its own */
     for (unsigned i = 0; i < ROUNDS; i++) {
         table_stats_count(counting->table, counting->limit, i % TABLE_TALLIES, i % 3 == 0);
         table_stats_time(counting->table, UINT64_C(1) << i % 40);
