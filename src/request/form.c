@@ -105,6 +105,12 @@ static enum form_name end_of_name(struct drossel_text name, size_t at)
     return is_closed ? FORM_NAME_SAME : FORM_NAME_OTHER; /* `[email]x`, `user[email]x`: what follows is passed over */
 }
 
+/* Is something between a closing bracket at `at` and a later opening one?  qs passes over it: `[user]x[email]`. */
+static bool has_more_between(struct drossel_text name, size_t at, size_t next)
+{
+    return memchr(name.data + at, '[', next - at) == NULL && memchr(name.data + next, '[', name.size - next) != NULL;
+}
+
 /* Brackets count as one where they divide `wanted` (`user[email]`), and for nothing at its ends. */
 enum form_name form_name_compare(struct drossel_text name, struct drossel_text wanted)
 {
@@ -118,6 +124,8 @@ enum form_name form_name_compare(struct drossel_text name, struct drossel_text w
             break;
         if (at == name.size) /* or it was cut */
             return name.size < BODY_NAME_MAX ? FORM_NAME_OTHER : FORM_NAME_ARRAY;
+        if (divided && next > at && has_more_between(name, at, next))
+            return FORM_NAME_ARRAY;
         if (divided ? next == at : !is_same(name.data[at], wanted.data[i]))
             return FORM_NAME_OTHER;
         i += !divided;
@@ -132,11 +140,14 @@ struct pair {
     size_t readable;
 };
 
+/* For qs the value begins behind a `]=`, if there is one: `[email]x=eve]=bob` is bob. */
 static void keep_value(const struct pair *pair, uint32_t source, const struct body_search *search)
 {
     struct room room;
     room.at = body_room(search, &room.cap);
-    body_keep(search, source, decode(pair->value, pair->readable, true, room, &search->found->malformed));
+    size_t size = decode(pair->value, pair->readable, true, room, &search->found->malformed);
+    search->found->malformed |= size > 0 && size <= room.cap && memmem(room.at, size, "]=", 2) != NULL;
+    body_keep(search, source, size);
 }
 
 static void take_value(const struct pair *pair, uint32_t source, const struct body_search *search)

@@ -65,6 +65,7 @@ static void no_spelling_of_the_name_hides_a_field(void **state)
         { FORM, DROSSEL_TEXT("user[email]=a&[user][email]=b&user]][email=c&user%5Bemail%5Djunk=d&User[[Email]]]=e"),
           "a|b|c|d|e" },
         { FORM, DROSSEL_TEXT("user[email][]=a"), "!" },
+        { FORM, DROSSEL_TEXT("[user]x[email]=a"), "!" },
         { FORM, DROSSEL_TEXT("user=a&user[]=b&useremail=c&user.email=d&user[email2]=e&user[mail]=f&x[user[email]]=g"),
           "" },
     };
@@ -78,6 +79,8 @@ static void what_is_read_in_different_ways_is_malformed(void **state)
         { FORM, DROSSEL_TEXT("email[]=bob"), "!" },
         { FORM, DROSSEL_TEXT("email%5B%24gt%5D="), "!" },
         { FORM, DROSSEL_TEXT("[email][]=bob"), "!" },
+        { FORM, DROSSEL_TEXT("[email]x=eve]=bob"), "eve]=bob!" },
+        { FORM, DROSSEL_TEXT("[email]x=eve%5D=bob"), "eve]=bob!" },
         { FORM, DROSSEL_TEXT("?email=bob"), "bob!" },
         { FORM, DROSSEL_TEXT("?a=1&email=bob"), "bob!" },
         { FORM, DROSSEL_TEXT("?%65mail=bob;x=1"), "bob;x=1|bob!" },
