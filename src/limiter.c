@@ -181,6 +181,15 @@ APART void refuse_banned(const struct limiter *limiter, struct subject_finder *f
         limiter_count_banned(limiter, finder);
 }
 
+/* Did it come past the trusted proxies, and must not?  Whose address is exempt may: of such a request it is the connection's, which nobody
+ * can choose.  Exempt paths and methods anybody can, and who goes around the proxy would have them without any limit. */
+APART bool is_untrusted(const struct policy *policy, const struct drossel_request *request, const struct client *client)
+{
+    struct policy_facts facts = facts_of(request);
+    return policy->require_trusted && !client->peer_trusted &&
+           policy_exempt(policy, &client->address, &facts) != POLICY_EXEMPT_ADDRESS;
+}
+
 /* Where the client comes from the peer and the headers: into `way`. */
 APART const struct drossel_address *recover_client(const struct policy *policy, const struct drossel_request *request,
                                                    struct way *way)
@@ -190,7 +199,7 @@ APART const struct drossel_address *recover_client(const struct policy *policy, 
     way->missing_forward =
         client.reason == CLIENT_NO_HEADER || (client.reason == CLIENT_STOPPED_AT_GARBAGE &&
                                               memcmp(&client.address, &request->peer, sizeof client.address) == 0);
-    way->untrusted = policy->require_trusted && !client.peer_trusted;
+    way->untrusted = is_untrusted(policy, request, &client);
     return &way->finder.client;
 }
 

@@ -149,4 +149,8 @@ bool limiter_ban(struct table *table, const struct drossel_address *address, uns
 /* Lifts a ban.  False if there was none. */
 bool limiter_unban(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix, uint64_t now_ns);
 
+/* Forgets what a key has counted, and its block, as `drossel reset`.  Charges that have no outcome yet are not given back any more, so that none
+ * that is made from here on goes in the place of one of them.  False if the slot is no longer the key's. */
+bool limiter_forget(struct table *table, const struct table_entry *entry, uint64_t now_ns);
+
 #endif

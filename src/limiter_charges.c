@@ -29,7 +29,7 @@ static void add_open_counters(const struct limiter *limiter, const struct policy
             continue;
         struct store_charge *main = &charges->charge[of], *counter = &charges->charge[charges->count];
         main->open_counter = charges->count + 1;
-        main->may_hold = held_ns < limit->hold_ns;
+        main->may_hold = limiter_may_hold(limit, held_ns);
         *counter = (struct store_charge){ .key = limiter_open_key(main->key),
                                           .limit = table_engine_at(limiter->table, TABLE_LIMIT_OPEN),
                                           .cost = main->cost,

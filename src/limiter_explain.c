@@ -9,8 +9,7 @@ static bool may_wait(const struct policy_limit *limit, const struct drossel_requ
 {
     uint64_t arrived_ns = request->arrived_ns;
     uint64_t held_ns = arrived_ns > 0 && request->now_ns > arrived_ns ? request->now_ns - arrived_ns : 0;
-    return limit->dry_run || limit->action == POLICY_CHALLENGE || limit->action == POLICY_MARK ||
-           held_ns < limit->hold_ns;
+    return limit->dry_run || limit->action == POLICY_MARK || limiter_may_hold(limit, held_ns);
 }
 
 /* Adds what a rate would say. */
@@ -128,7 +127,9 @@ bool limiter_tell(const struct limiter *limiter, struct subject_finder *finder, 
         to->verdict = from->verdict;
         if (!from->judged)
             judge_now(limiter, from, finder->request->now_ns, to);
-        to->waits = from->judged && from->held && (from->advisory || from->may_hold);
+        to->waits =
+            from->judged && from->held &&
+            limiter_verdict_of(&limiter->policy->limits[limiter->policy->rates[to->rate].limit], from) == DROSSEL_ALLOW;
         is_refused |= !to->verdict.allowed;
     }
     told->signed_in = is_refused && subject_signed_in(finder);

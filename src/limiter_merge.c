@@ -9,7 +9,7 @@
 enum drossel_verdict limiter_verdict_of(const struct policy_limit *limit, const struct store_charge *charge)
 {
     const struct engine_verdict *verdict = &charge->verdict;
-    if (charge->held && (charge->advisory || charge->may_hold))
+    if (charge->held && (charge->may_hold || limit->dry_run || limit->action == POLICY_MARK))
         return DROSSEL_ALLOW; /* nothing is certain yet: others decide */
     if (verdict->allowed)
         return verdict->delay_ns > 0 ? DROSSEL_DELAY : DROSSEL_ALLOW;

@@ -236,6 +236,13 @@ uint64_t limiter_ban_extension(const struct limiter *limiter, const struct subje
 /* What a limit's action makes of what the engine says to one of its charges, as if it were alone. */
 enum drossel_verdict limiter_verdict_of(const struct policy_limit *limit, const struct store_charge *charge);
 
+/* May a request that was held so long go on waiting for open outcomes because of this limit?  Before a challenge as before a refusal, or all
+ * guesses that come before the first answer would go by it unasked; what a dry run or a mark would say is not worth waiting for. */
+static inline bool limiter_may_hold(const struct policy_limit *limit, uint64_t held_ns)
+{
+    return !limit->dry_run && limit->action != POLICY_MARK && held_ns < limit->hold_ns;
+}
+
 /* Merges the verdicts of all charges into one decision. */
 void limiter_merge(const struct limiter *limiter, const struct store_charge *charge, const uint32_t *rate, uint32_t count,
                    struct drossel_decision *decision);

@@ -34,7 +34,7 @@ void limiter_hold(const struct limiter *limiter, const struct store_batch *batch
     decision->hold_ns = UINT64_MAX;
     for (uint32_t i = 0; i < batch->count; i++) {
         const struct store_charge *charge = &batch->charge[i];
-        if (!charge->held || charge->advisory)
+        if (!charge->held || !charge->may_hold)
             continue;
         const struct policy_rate *of = &policy->rates[rate[i]];
         uint64_t held_ns = request->now_ns - arrived_ns;
@@ -152,6 +152,37 @@ void limiter_settle(struct table *table, const struct drossel_ticket *ticket, en
         of.mark = ticket->charge[i].open_mark;
         (void)store_table_settle(table, &of, now_ns);
     }
+}
+
+/* A slot that was freed would be given to the key afresh by its next charge, and a ticket from before would find that one in its place. */
+static bool clear(struct table *table, const struct table_entry *entry, const struct engine_limit *limit,
+                  uint64_t now_ns)
+{
+    /* Where it is, is near enough to its home to find it, if it is not there any more. */
+    const struct table_key key = { .home = entry->slot, .tag = entry->tag };
+    struct table_hold hold = { .slot = entry->slot };
+    for (;;) {
+        switch (table_take_found(table, key, entry->limit, now_ns, table_ticket(table), &hold)) {
+        case TABLE_ABSENT:
+            return false;
+        case TABLE_BUSY:
+            table_wait(table, &hold, now_ns);
+            break;
+        case TABLE_TAKEN:
+            engine_clear(&hold.state, limit, now_ns);
+            if (table_put(table, &hold, key, entry->limit))
+                return true;
+            break;
+        }
+    }
+}
+
+bool limiter_forget(struct table *table, const struct table_entry *entry, uint64_t now_ns)
+{
+    const struct engine_limit *limit = table_engine_at(table, entry->limit);
+    if (limit == NULL || (limit->spec.flags & ENGINE_REFUNDABLE) == 0)
+        return table_forget(table, entry, now_ns);
+    return clear(table, entry, limit, now_ns);
 }
 
 /* ---- outcomes ---- */

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define COOKIE_BYTES_MAX 4096 /* no browser keeps a longer one */
+
 /* Field names as the lookup wants them: lower case. */
 static const struct drossel_text authorization = DROSSEL_TEXT("authorization");
 static const struct drossel_text cookie = DROSSEL_TEXT("cookie");
@@ -35,9 +37,49 @@ static bool find_cookie(const struct drossel_request *request, struct drossel_te
 {
     struct drossel_text line;
     for (unsigned nth = 0; request_header(request, cookie, nth, &line); nth++)
-        if (credential_cookie(line, name, value) && value->size > 0)
+        if (credential_cookie_next(&line, name, value))
             return true;
     return false;
+}
+
+/* A token that no header can hold, for all that are too strange to tell one from another. */
+static const struct drossel_text ambiguous = { "", 1 }; /* a NUL */
+
+/* Kept in the finder: whole, or as a hash, which the NUL before it tells from every token that a header can hold. */
+static struct drossel_text keep_token(struct subject_finder *finder, struct drossel_text token)
+{
+    char *kept = finder->token_buffer;
+    if (token.size <= sizeof finder->token_buffer) {
+        memcpy(kept, token.data, token.size);
+        return (struct drossel_text){ kept, token.size };
+    }
+    uint64_t hash = key_part_hash(finder->secret, POLICY_BY_TOKEN, token.data, token.size);
+    kept[0] = '\0';
+    memcpy(kept + 1, &hash, sizeof hash);
+    return (struct drossel_text){ kept, 1 + sizeof hash };
+}
+
+/* A token has one key, so what `+` stands for must not matter: some read it as a space, which is in no token. */
+static __attribute__((noinline)) struct drossel_text decode_token(struct subject_finder *finder,
+                                                                  struct drossel_text value)
+{
+    char decoded[COOKIE_BYTES_MAX]; /* only here, so that no other request's stack has this hole in it */
+    bool is_quoted = credential_cookie_reads(value, COOKIE_QUOTED);
+    size_t size = credential_cookie_decode(value, is_quoted ? COOKIE_QUOTED : COOKIE_ESCAPED, decoded, sizeof decoded);
+    if (size == 0 || size > sizeof decoded)
+        return ambiguous;
+    for (size_t i = 0; i < size; i++)
+        if (decoded[i] == ' ')
+            decoded[i] = '+';
+    return keep_token(finder, (struct drossel_text){ decoded, size });
+}
+
+/* One text for all ways to write a cookie's value. */
+static struct drossel_text plain_token(struct subject_finder *finder, struct drossel_text value)
+{
+    bool is_plain = !credential_cookie_reads(value, COOKIE_QUOTED) && !credential_cookie_reads(value, COOKIE_ESCAPED) &&
+                    memchr(value.data, ' ', value.size) == NULL;
+    return is_plain ? value : decode_token(finder, value);
 }
 
 /* The first line of a header that is not empty: an empty one before it hides nothing. */
@@ -92,10 +134,9 @@ static bool is_header_ambiguous(const struct drossel_request *request, struct dr
 }
 
 /* A header is sent twice with different tokens by nobody but him who wants a new key with each invented one and is known to the
- * application by the other: all such requests have one token, which no header can hold. */
+ * application by the other: all such requests have one token. */
 static void look_for_token(struct subject_finder *finder)
 {
-    static const struct drossel_text ambiguous = { "", 1 }; /* a NUL */
     const struct policy *policy = finder->policy;
     for (uint32_t i = 0; i < policy->token_from_count; i++) {
         const struct policy_source *source = &policy->token_from[i];
@@ -103,6 +144,8 @@ static void look_for_token(struct subject_finder *finder)
             continue;
         if (source->kind == POLICY_FROM_HEADER && is_header_ambiguous(finder->request, source->name, finder->token))
             finder->token = ambiguous;
+        if (source->kind == POLICY_FROM_COOKIE)
+            finder->token = plain_token(finder, finder->token);
         return;
     }
 }
@@ -235,7 +278,9 @@ const struct policy_override *subject_override(struct subject_finder *finder, co
         if (!subject_part(finder, part, &text))
             continue;
         const struct drossel_address *address = part->kind == POLICY_BY_ADDRESS ? &finder->client : NULL;
-        const struct policy_override *found = policy_override_find(limit->overrides, text, address);
+        const struct policy_override *found = part->kind == POLICY_BY_ACCOUNT
+                                                  ? policy_override_of_account(limit->overrides, text)
+                                                  : policy_override_find(limit->overrides, text, address);
         if (found != NULL)
             return found;
     }

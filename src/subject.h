@@ -11,6 +11,7 @@
 
 #define SUBJECT_ACCOUNTS_MAX 17  /* accounts of one request, and the one for bodies that cannot be read */
 #define SUBJECT_SEVERAL 128      /* in store_charge.subject: the request names several accounts */
+#define SUBJECT_TOKEN_MAX 256    /* bytes of a decoded token that are kept; of a longer one its hash is */
 
 /* One request while it is decided; lives on the stack.  Hashes and accounts are set only where the marks say so.  What each request
  * needs comes first, so that it touches few lines of memory. */
@@ -28,7 +29,9 @@ struct subject_finder {
     struct drossel_text token;           /* found so far */
     struct drossel_text account[SUBJECT_ACCOUNTS_MAX];   /* raw; size 0: that of an unreadable body */
     uint64_t account_hash[SUBJECT_ACCOUNTS_MAX];  /* folded, hashed */
-    char account_buffer[CREDENTIAL_BASIC_MAX];/* for an account that had to be decoded */
+    uint16_t account_buffered;           /* bytes of account_buffer that are taken, if accounts were looked for */
+    char account_buffer[CREDENTIAL_BASIC_MAX];/* for accounts that had to be decoded */
+    char token_buffer[SUBJECT_TOKEN_MAX];/* for a token that had to be decoded */
 };
 
 /* Begins with a request; `client` may be finder->client itself. */

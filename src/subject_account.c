@@ -2,7 +2,8 @@
  * The accounts that a request names: found, folded, hashed, each once.
  *
  * An account is what the caller says, or the first of the policy's account_from that is there.  A body may name several, and so may a
- * header or cookie that is sent twice; each is counted, because nobody knows which of them the application takes.  Where a body or
+ * header or cookie that is sent twice, or a cookie that applications decode in different ways; each is counted, because nobody knows which
+ * of them the application takes.  Where a body or
  * Basic credentials cannot be read there is one more, shared by all such requests of the address, so that what only the application
  * understands is no way around the count.
  */
@@ -32,19 +33,10 @@ static void keep(struct subject_finder *finder, struct drossel_text text, uint64
     finder->account_hash[finder->account_count++] = hash;
 }
 
-/* The name as it is counted, with its class in front; 1 if nothing is left of it. */
-static size_t fold(struct drossel_text raw, char message[1 + ACCOUNT_MAX], enum account_class *class)
-{
-    size_t size = account_fold(account_trim(raw), message + 1, ACCOUNT_MAX, class);
-    message[0] = (char)*class;
-    return 1 + size;
-}
-
 bool subject_account_hash(const uint8_t *secret, struct drossel_text raw, uint64_t *hash)
 {
     char message[1 + ACCOUNT_MAX];
-    enum account_class class;
-    size_t size = likely(raw.size > 0) ? fold(raw, message, &class) : 1;
+    size_t size = likely(raw.size > 0) ? account_counted(raw, message) : 1;
     if (unlikely(size == 1))
         return false;
     *hash = key_part_hash(secret, POLICY_BY_ACCOUNT, message, size);
@@ -82,33 +74,53 @@ static void add_of_header(struct subject_finder *finder, struct drossel_text nam
             add_one_more(finder, line);
 }
 
-/* What has to be decoded lies in the finder, behind what is there already. */
-static void add_cookie(struct subject_finder *finder, struct drossel_text value, size_t *used)
+/* A text that goes, kept for as long as the finder; what there is no room for goes by `other` in logs, and is counted all the same. */
+static struct drossel_text buffered(struct subject_finder *finder, struct drossel_text text, struct drossel_text other)
 {
-    char *out = finder->account_buffer + *used;
-    size_t cap = sizeof finder->account_buffer - *used;
-    if (memchr(value.data, '%', value.size) == NULL && memchr(value.data, '\\', value.size) == NULL) {
-        add_one_more(finder, value);
+    if (text.size > sizeof finder->account_buffer - finder->account_buffered)
+        return other;
+    char *kept = finder->account_buffer + finder->account_buffered;
+    memcpy(kept, text.data, text.size);
+    finder->account_buffered = (uint16_t)(finder->account_buffered + text.size);
+    return (struct drossel_text){ kept, text.size };
+}
+
+/* What one kind of application makes of the value; another kind's may be added beside it. */
+static __attribute__((noinline)) void add_reading(struct subject_finder *finder, struct drossel_text value,
+                                                  enum cookie_reading reading)
+{
+    char decoded[ACCOUNT_INPUT_MAX];
+    uint64_t hash;
+    size_t size = credential_cookie_decode(value, reading, decoded, sizeof decoded);
+    struct drossel_text text = { decoded, size < sizeof decoded ? size : sizeof decoded };
+    if (!subject_account_hash(finder->secret, text, &hash) || is_known(finder, hash))
         return;
-    }
-    size_t size = credential_cookie_decode(value, out, cap);
-    if (size > cap) {
+    if (finder->account_count < SUBJECT_ACCOUNTS_MAX - 1)
+        keep(finder, buffered(finder, text, value), hash);
+    else
         keep_unreadable(finder);
-        return;
-    }
-    *used += size;
-    if (size > 0)
-        add_one_more(finder, (struct drossel_text){ out, size });
+}
+
+static void add_of_cookie(struct subject_finder *finder, struct drossel_text value)
+{
+    bool is_plus = credential_cookie_reads(value, COOKIE_PLUS),
+         is_quoted = credential_cookie_reads(value, COOKIE_QUOTED);
+    if (!is_plus && !is_quoted && !credential_cookie_reads(value, COOKIE_ESCAPED))
+        return add_one_more(finder, value);
+    add_reading(finder, value, COOKIE_ESCAPED);
+    if (is_plus)
+        add_reading(finder, value, COOKIE_PLUS);
+    if (is_quoted)
+        add_reading(finder, value, COOKIE_QUOTED);
 }
 
 static void add_of_cookies(struct subject_finder *finder, struct drossel_text name)
 {
     static const struct drossel_text cookie = DROSSEL_TEXT("cookie");
     struct drossel_text line, value;
-    size_t used = 0;
     for (unsigned nth = 0; request_header(finder->request, cookie, nth, &line); nth++)
         while (credential_cookie_next(&line, name, &value))
-            add_cookie(finder, value, &used);
+            add_of_cookie(finder, value);
 }
 
 static void add_of_basic(struct subject_finder *finder)
@@ -171,6 +183,7 @@ unsigned subject_account_count(struct subject_finder *finder)
 {
     if (!finder->looked_for_account) {
         finder->account_count = 0;
+        finder->account_buffered = 0;
         find_accounts(finder);
         finder->looked_for_account = true;
     }
@@ -216,14 +229,13 @@ size_t subject_account_format(struct subject_finder *finder, char *out, size_t c
     if (raw.size == 0)
         return (size_t)snprintf(out, cap, "#unreadable");
     char message[1 + ACCOUNT_MAX];
-    enum account_class class;
     uint8_t digest[ACCOUNT_DIGEST_BYTES];
-    size_t size = fold(raw, message, &class);
+    size_t size = account_counted(raw, message);
     if (finder->policy->table_reveal)
         return subject_plain_format((struct drossel_text){ message + 1, size - 1 }, out, cap);
     struct drossel_text secret = finder->policy->secret;
-    account_digest(secret.data, secret.size, account_class_name(class), (struct drossel_text){ message + 1, size - 1 },
-                   digest);
+    account_digest(secret.data, secret.size, account_class_name((enum account_class)message[0]),
+                   (struct drossel_text){ message + 1, size - 1 }, digest);
     uint32_t head = (uint32_t)digest[0] << 24 | (uint32_t)digest[1] << 16 | (uint32_t)digest[2] << 8 | digest[3];
     return subject_digest_format(head, out, cap);
 }

@@ -81,8 +81,13 @@ static void print_exempt(const struct policy *policy, const struct policy_facts 
                                        "yes, its path is listed: neither counted nor refused",
                                        "yes, its method is listed: neither counted nor refused" };
     char wait[48];
+    enum policy_exemption exemption = policy_exempt(policy, &decision->client, facts);
     explain_label("exempt");
-    puts(why[policy_exempt(policy, &decision->client, facts)]);
+    if (decision->untrusted && exemption != POLICY_NOT_EXEMPT)
+        printf("no: its %s is listed, but around a trusted proxy only listed addresses are let through\n",
+               exemption == POLICY_EXEMPT_PATH ? "path" : "method");
+    else
+        puts(why[exemption]);
     explain_label("banned");
     if (decision->banned)
         printf("yes, for another %s\n", cli_wait_format(decision->wait_ns, wait, sizeof wait));
@@ -129,7 +134,7 @@ static enum drossel_verdict verdict_of(const struct policy_limit *limit)
     return verdict[limit->action];
 }
 
-/* What one rate said, as a verdict.  Open outcomes alone hold only where a refusal would stop the request. */
+/* What one rate said, as a verdict.  Open outcomes alone hold only where more than a mark or a dry run hangs on them. */
 static enum drossel_verdict rate_verdict(const struct policy_limit *limit, const struct limiter_explained *said,
                                          uint32_t index)
 {
@@ -137,7 +142,7 @@ static enum drossel_verdict rate_verdict(const struct policy_limit *limit, const
         return said->verdict[index].delay_ns > 0 ? DROSSEL_DELAY : DROSSEL_ALLOW;
     if (!said->waits[index])
         return verdict_of(limit);
-    return limit->dry_run || limit->action > POLICY_DROP ? DROSSEL_ALLOW : DROSSEL_HOLD;
+    return limit->dry_run || limit->action == POLICY_MARK ? DROSSEL_ALLOW : DROSSEL_HOLD;
 }
 
 static void print_rate(const struct policy_limit *limit, const struct limiter_explained *said, uint32_t index)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/live_key.h"
 #include "limiter.h"
 
 #define PREFIX_DEFAULT 64
@@ -96,7 +97,7 @@ static bool forget(const struct hand *hand, const struct table_entry *entry, boo
     uint64_t now_ns = table_now(hand->table), end_ns = entry->state.block_end_ns;
     if (blocked_only && end_ns <= now_ns)
         return false;
-    if (!table_forget(hand->table, entry, now_ns))
+    if (live_key_worth(hand->table, entry, now_ns) == 0 || !limiter_forget(hand->table, entry, now_ns))
         return false;
     printf("%s: %s forgotten", live_limit_name(hand->table, entry->limit),
            entry->name[0] != '\0' ? entry->name : hand->key);
@@ -131,7 +132,7 @@ static unsigned forget_address(const struct hand *hand, uint32_t index, bool blo
         return 0;
     unsigned count = find_key(hand, key, &entry) && forget(hand, &entry, blocked_only);
     if (!blocked_only && find_key(hand, limiter_open_key(key), &entry))
-        (void)table_forget(hand->table, &entry, table_now(hand->table));
+        (void)limiter_forget(hand->table, &entry, table_now(hand->table));
     return count;
 }
 
@@ -147,7 +148,7 @@ static unsigned forget_named(const struct hand *hand, bool blocked_only)
         if ((!is_open && !is_wanted(hand, entry.limit)) || !is_named(hand, &entry))
             continue;
         if (is_open)
-            (void)table_forget(hand->table, &entry, table_now(hand->table));
+            (void)limiter_forget(hand->table, &entry, table_now(hand->table));
         else
             count += forget(hand, &entry, blocked_only);
     }

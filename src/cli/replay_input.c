@@ -4,7 +4,7 @@
 #include "cli/replay_input.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 
 #include "cli/cli.h"
 #include "cli/replay_record.h"
-#include "logs/temp.h"
+#include "cli/replay_spool.h"
+#include "logs/kept.h"
 
 #define LOOK_EACH 4096 /* events between two looks for a SIGINT */
-#define LOOK_MS 200    /* the same, while standard input has nothing */
 #define BAD_BYTES 600
 
 struct replay_input {
@@ -41,62 +41,10 @@ struct replay_input {
 
 /* ---- opening ---- */
 
-/* A read that waits would go on after a SIGINT. */
-static bool is_ready(void)
-{
-    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-    while (!progress_interrupted())
-        if (poll(&input, 1, LOOK_MS) > 0)
-            return true;
-    return false;
-}
-
-/* All that standard input has, or had until an interrupt.  False: errno says why. */
-static bool copy_stdin(int out, bool *is_read)
-{
-    static char block[1 << 16];
-    while (is_ready()) {
-        ssize_t size = read(STDIN_FILENO, block, sizeof block);
-        *is_read = size >= 0 || errno == EINTR;
-        if (size == 0 || !*is_read)
-            return *is_read;
-        if (size > 0 && !temp_write(out, block, (size_t)size))
-            return false;
-    }
-    return true;
-}
-
-/* Standard input can be recognised, and read again with a larger table, only as a file. */
-static bool spool_stdin(void)
-{
-    struct stat about;
-    char error[512];
-    bool is_read = true;
-    if (fstat(STDIN_FILENO, &about) != 0) {
-        cli_complain("standard input: cannot be read: %s", strerror(errno));
-        return false;
-    }
-    if (S_ISREG(about.st_mode))
-        return true;
-    int spool = temp_open();
-    bool good = spool >= 0 && copy_stdin(spool, &is_read) && dup2(spool, STDIN_FILENO) >= 0 &&
-                lseek(STDIN_FILENO, 0, SEEK_SET) == 0;
-    temp_explain("standard input", error, sizeof error);
-    if (!is_read)
-        cli_complain("standard input: cannot be read: %s", strerror(errno));
-    else if (!good)
-        cli_complain("%s", error);
-    if (spool >= 0)
-        close(spool);
-    return good;
-}
-
 /* Without opening it: who writes into a pipe would lose his reader.  The words are those of logs/source.c. */
-static bool is_readable(const char *path)
+static bool is_there(const char *path)
 {
     struct stat about;
-    if (strcmp(path, "-") == 0)
-        return spool_stdin();
     if (stat(path, &about) != 0 || access(path, R_OK) != 0) {
         cli_complain("%s: cannot be read: %s", path,
                      errno == EACCES ? "permission denied; read it as root, or as a member of its group (often adm)"
@@ -108,17 +56,43 @@ static bool is_readable(const char *path)
     return !S_ISDIR(about.st_mode);
 }
 
-static bool is_regular(const char *path)
+static bool is_pipe(const char *path)
 {
     struct stat about;
-    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+    return stat(path, &about) == 0 && S_ISFIFO(about.st_mode);
+}
+
+/* What is to be recognised has to be read twice; of a format that is named it is read as it comes. */
+static bool is_readable(const struct replay_input *input, const char *path)
+{
+    if (strcmp(path, "-") == 0)
+        return spool_stdin();
+    if (!is_there(path))
+        return false;
+    return input->options.format != NULL || !is_pipe(path) || kept_is(path) || spool_pipe(path);
+}
+
+/* Can it be read more than once? */
+static bool is_lasting(const char *path)
+{
+    struct stat about;
+    return kept_is(path) || (stat(path, &about) == 0 && S_ISREG(about.st_mode));
+}
+
+static FILE *open_again(const char *path)
+{
+    int fd = kept_is(path) ? kept_open(path) : open(path, O_RDONLY | O_CLOEXEC);
+    FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
+    if (in == NULL && fd >= 0)
+        close(fd);
+    return in;
 }
 
 /* So few lines, or so odd ones, that no format is recognised: events if any of them has their members, or there is none. */
 static bool begins_like_events(const char *path)
 {
     char head[1 << 14];
-    FILE *in = is_regular(path) ? fopen(path, "r") : NULL; /* of a pipe the beginning would be lost */
+    FILE *in = is_lasting(path) ? open_again(path) : NULL; /* of a pipe the beginning would be lost */
     if (in == NULL)
         return false;
     size_t size = fread(head, 1, sizeof head - 1, in);
@@ -177,8 +151,14 @@ static bool read_events(struct replay_input *input, const char *path)
 static bool open_all(struct replay_input *input, char **path, int count)
 {
     int used = 0;
+    char error[512];
+    if (!logs_map_check(input->options.map, error,
+                        sizeof error)) { /* events need none, and a mistake is one all the same */
+        cli_complain("%s", error);
+        return false;
+    }
     for (int i = 0; i < count; i++) {
-        bool good = is_readable(path[i]);
+        bool good = is_readable(input, path[i]);
         if (good && is_events(input, path[i]))
             good = read_events(input, path[i]);
         else if (good)
@@ -221,7 +201,7 @@ void replay_input_close(struct replay_input *input)
 bool replay_input_can_rewind(const struct replay_input *input)
 {
     for (size_t i = 0; i < input->log_count; i++)
-        if (strcmp(input->log_path[i], "-") != 0 && !is_regular(input->log_path[i]))
+        if (strcmp(input->log_path[i], "-") != 0 && !is_lasting(input->log_path[i]))
             return false;
     return true;
 }

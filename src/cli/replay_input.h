@@ -27,7 +27,7 @@ void replay_input_close(struct replay_input *input);
 const struct event *replay_input_next(struct replay_input *input, uint64_t shift_ns);
 /* The time of the first one, without taking it; UINT64_MAX: there is none. */
 uint64_t replay_input_first(struct replay_input *input);
-/* Can it be read again?  Not what comes through a pipe; standard input is kept for it. */
+/* Can it be read again?  Not what comes through a named pipe in a format that was named; standard input and other pipes are kept for it. */
 bool replay_input_can_rewind(const struct replay_input *input);
 /* Once more from the beginning.  False on failure, which is complained about. */
 bool replay_input_rewind(struct replay_input *input);

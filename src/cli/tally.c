@@ -248,7 +248,7 @@ static bool arrive_at_limits(struct tally *tally, const struct event *event, con
             return false;
         if (!arrive_at(tally, touch, event, client))
             return false;
-        limit->held += is_held && touch->waits && !policy->dry_run && policy->action <= POLICY_DROP;
+        limit->held += is_held && touch->waits && !policy->dry_run && policy->action != POLICY_MARK;
     }
     return true;
 }

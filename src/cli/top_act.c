@@ -71,7 +71,7 @@ void top_act(struct top *top, uint64_t now_ns)
                  cli_wait_format(top->for_ns, wait, sizeof wait));
         break;
     case TOP_RESET:
-        good = table_forget(table, entry, now_ns);
+        good = limiter_forget(table, entry, now_ns);
         snprintf(top->message, sizeof top->message, "%s: %s forgotten", limit, entry->name);
         break;
     case TOP_NOTHING:

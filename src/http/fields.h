@@ -12,6 +12,7 @@
 #define DROSSEL_HTTP_FIELDS_H
 
 #include "drossel.h"
+#include "http/structured.h"
 #include "http/writer.h"
 
 enum http_profile {
@@ -164,29 +165,30 @@ void http_problem_format(const struct http_problem *problem, struct http_writer 
 
 /* ---- the client's side ---- */
 
-#define HTTP_PARSED_ITEMS 32
-#define HTTP_PARSED_BYTES 4096
-
+/* One item of a RateLimit or RateLimit-Policy field; texts point into it. */
 struct http_parsed_item {
-    struct drossel_text name, unit; /* in the scratch memory */
-    struct http_bytes partition_key;
+    struct drossel_text name, unit;     /* with their escapes: see sf_unescape */
+    struct drossel_text partition_key;  /* base64: see sf_decode */
     int64_t amount; /* RateLimit: remaining; RateLimit-Policy: quota */
     int64_t window_s;
     int64_t cost; /* draft-12; 0: not told */
-    bool has_window, has_unit;
+    bool has_window, has_unit, has_partition_key;
 };
 
-struct http_parsed {
-    size_t count, ignored; /* items understood; items dropped because one of their values is not as it must be */
-    struct http_parsed_item item[HTTP_PARSED_ITEMS];
-    size_t used;
-    char scratch[HTTP_PARSED_BYTES];
+/* Reads a field item by item.  Nothing is copied and nothing bounded, so that whatever RFC 9651 asks a parser to support is (1024 members, 256
+ * parameters, keys of 64 and strings of 1024 characters, byte sequences of 16384 octets), in time linear in the field. */
+struct http_fields_reader {
+    struct sf_cursor cursor;
+    bool is_policy, is_draft_12, is_begun;
+    size_t ignored; /* items dropped because one of their values is not as it must be */
 };
 
-/* Parses a RateLimit (or, with `policy`, RateLimit-Policy) field, its lines already joined with ", ".  The profile is
- * draft-11 or draft-12.  False if the field does not parse as a List: it must be ignored whole.  What is beyond the
- * bounds above counts as ignored. */
-bool http_fields_parse(struct drossel_text value, bool policy, enum http_profile profile, struct http_parsed *parsed);
+/* Begins a RateLimit field or, with `policy`, a RateLimit-Policy field, its lines already joined with ", ".  The profile is draft-11 or draft-12. */
+void http_fields_begin(struct http_fields_reader *reader, struct drossel_text value, bool policy, enum http_profile profile);
+
+/* The next item that is understood: 1; 0 at the end; -1 if the field does not parse as a List, and then it must be ignored whole, with
+ * the items read before. */
+int http_fields_next(struct http_fields_reader *reader, struct http_parsed_item *item);
 
 /* Joins the lines of a field in a response as one List.  False if there is none or they do not fit. */
 bool http_fields_join(const struct drossel_header *headers, size_t count, const char *name, struct http_writer *writer);

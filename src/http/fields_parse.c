@@ -1,6 +1,5 @@
 /* RateLimit and RateLimit-Policy as a client reads them: Lists of Strings with parameters. */
 #include "http/fields.h"
-#include "http/structured.h"
 
 #include <string.h>
 #include <strings.h>
@@ -57,84 +56,69 @@ static bool is_valid(const struct sf_value *name, const struct parameters *found
     return !found->has_partition_key || found->partition_key.kind == SF_BYTES;
 }
 
-/* Room in the scratch memory, or NULL. */
-static char *scratch(struct http_parsed *parsed, size_t size)
+static struct http_parsed_item item_of(const struct sf_value *name, const struct parameters *found, bool policy)
 {
-    if (size > HTTP_PARSED_BYTES - parsed->used)
-        return NULL;
-    char *out = parsed->scratch + parsed->used;
-    parsed->used += size;
-    return out;
+    struct http_parsed_item item = { .name = name->text,
+                                     .amount = found->amount.integer,
+                                     .has_window = found->has_window,
+                                     .has_unit = policy && found->has_unit,
+                                     .has_partition_key = found->has_partition_key };
+    if (item.has_window)
+        item.window_s = found->window.integer;
+    if (item.has_unit)
+        item.unit = found->unit.text;
+    if (item.has_partition_key)
+        item.partition_key = found->partition_key.text;
+    if (found->has_cost && is_natural(&found->cost, 0) && !policy)
+        item.cost = found->cost.integer;
+    return item;
 }
 
-static bool keep_text(struct http_parsed *parsed, const struct sf_value *value, struct drossel_text *out)
+void http_fields_begin(struct http_fields_reader *reader, struct drossel_text value, bool policy,
+                       enum http_profile profile)
 {
-    char *data = scratch(parsed, value->text.size);
-    if (data == NULL)
-        return false;
-    *out = (struct drossel_text){ data, sf_unescape(value->text, data) };
-    return true;
+    *reader = (struct http_fields_reader){ .is_policy = policy, .is_draft_12 = profile == HTTP_PROFILE_DRAFT_12 };
+    reader->cursor = (struct sf_cursor){ value.data, value.data + value.size };
+    if (value.size > 0)
+        sf_skip_spaces(&reader->cursor);
 }
 
-static bool keep_bytes(struct http_parsed *parsed, const struct sf_value *value, struct http_bytes *out)
+/* Moves to the next member, as sf_next_member does; an empty field has none. */
+static int next_member(struct http_fields_reader *reader)
 {
-    uint8_t *data = (uint8_t *)scratch(parsed, value->text.size);
-    if (data == NULL || !sf_decode(value->text, data, &out->size))
-        return false;
-    out->data = data;
-    return true;
+    if (reader->is_begun)
+        return sf_next_member(&reader->cursor);
+    reader->is_begun = true;
+    return reader->cursor.p != reader->cursor.end;
 }
 
-static bool keep_item(struct http_parsed *parsed, const struct sf_value *name, const struct parameters *found,
-                      bool policy)
+static const struct keys *keys_of(const struct http_fields_reader *reader)
 {
-    struct http_parsed_item item = { .amount = found->amount.integer, .has_window = found->has_window };
-    if (parsed->count == HTTP_PARSED_ITEMS || !is_valid(name, found, policy) || !keep_text(parsed, name, &item.name))
-        return false;
-    item.window_s = found->has_window ? found->window.integer : 0;
-    item.cost = found->has_cost && is_natural(&found->cost, 0) && !policy ? found->cost.integer : 0;
-    item.has_unit = policy && found->has_unit;
-    if (item.has_unit && !keep_text(parsed, &found->unit, &item.unit))
-        return false;
-    if (found->has_partition_key && !keep_bytes(parsed, &found->partition_key, &item.partition_key))
-        return false;
-    parsed->item[parsed->count++] = item;
-    return true;
+    static const struct keys policy = { "q", "w" }, draft_11 = { "r", "t" }, draft_12 = { "a", "w" };
+    return reader->is_policy ? &policy : reader->is_draft_12 ? &draft_12 : &draft_11;
 }
 
-static bool parse_list(struct sf_cursor *cursor, bool policy, const struct keys *keys, struct http_parsed *parsed)
+int http_fields_next(struct http_fields_reader *reader, struct http_parsed_item *item)
 {
-    int more = 1;
-    while (more > 0) {
+    int more;
+    while ((more = next_member(reader)) > 0) {
         struct sf_value name, value;
         struct drossel_text key;
         struct parameters found = { 0 };
-        if (!sf_member(cursor, &name))
-            return false;
         int parameter;
-        while ((parameter = sf_parameter(cursor, &key, &value)) > 0)
-            keep(&found, keys, key, &value);
+        if (!sf_member(&reader->cursor, &name))
+            return -1;
+        while ((parameter = sf_parameter(&reader->cursor, &key, &value)) > 0)
+            keep(&found, keys_of(reader), key, &value);
         if (parameter < 0)
-            return false;
-        if (!keep_item(parsed, &name, &found, policy))
-            parsed->ignored++;
-        more = sf_next_member(cursor);
+            return -1;
+        if (is_valid(&name, &found, reader->is_policy)) {
+            *item = item_of(&name, &found, reader->is_policy);
+            return 1;
+        }
+        reader->ignored++;
     }
-    return more == 0;
-}
-
-bool http_fields_parse(struct drossel_text value, bool policy, enum http_profile profile, struct http_parsed *parsed)
-{
-    static const struct keys policy_keys = { "q", "w" }, draft_11 = { "r", "t" }, draft_12 = { "a", "w" };
-    const struct keys *keys = policy ? &policy_keys : profile == HTTP_PROFILE_DRAFT_12 ? &draft_12 : &draft_11;
-    parsed->count = parsed->ignored = parsed->used = 0;
-    if (value.size == 0)
-        return true;
-    struct sf_cursor cursor = { value.data, value.data + value.size };
-    sf_skip_spaces(&cursor);
-    if (cursor.p == cursor.end)
-        return true;
-    return parse_list(&cursor, policy, keys, parsed);
+    return more;
 }
 
 bool http_fields_join(const struct drossel_header *headers, size_t count, const char *name, struct http_writer *writer)

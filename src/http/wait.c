@@ -15,6 +15,7 @@
 #include <strings.h>
 
 #define SECONDS_MAX 2147483647.0 /* a longer wait is told as this one */
+#define JOINED_BYTES 4096        /* of a List whose lines are no Lists of their own */
 #define EXPONENT_MAX 60u         /* of the backoff; the cap is reached long before */
 
 static const struct drossel_wait_rules defaults = { .base_s = 1, .cap_s = 60, .max_sleep_s = 600 };
@@ -124,24 +125,46 @@ static bool is_cached(const struct drossel_response *response)
     return false;
 }
 
-/* The longest window among limits with nothing left; 0: none. */
-static double exhausted_window_s(const struct drossel_response *response, bool draft_12)
+/* The longest window among the items with nothing left, if it is longer than *longest.  False: no List, and *longest stays. */
+static bool take_windows(struct drossel_text value, enum http_profile profile, int64_t *longest)
 {
-    struct http_parsed parsed;
-    char line[HTTP_PARSED_BYTES];
+    struct http_fields_reader reader;
+    struct http_parsed_item item;
+    int64_t found_s = *longest;
+    int more;
+    http_fields_begin(&reader, value, false, profile);
+    while ((more = http_fields_next(&reader, &item)) > 0)
+        if (item.amount == 0 && item.has_window && item.window_s > found_s)
+            found_s = item.window_s;
+    if (more == 0)
+        *longest = found_s;
+    return more == 0;
+}
+
+/* The same of the field's lines joined, for what is cut up between them (RFC 9651 section 4.2, "can have unpredictable results"). */
+static int64_t joined_window_s(const struct drossel_response *response, enum http_profile profile)
+{
+    char line[JOINED_BYTES];
     struct http_writer writer = { .data = line, .cap = sizeof line };
     int64_t longest = 0;
-    if (is_cached(response) || !http_fields_join(response->headers, response->header_count, "ratelimit", &writer))
-        return 0;
+    if (http_fields_join(response->headers, response->header_count, "ratelimit", &writer))
+        (void)take_windows(http_written(&writer, 0), profile, &longest);
+    return longest;
+}
+
+/* The longest window among limits with nothing left; 0: none.  Lists that stand on several lines are one List, read in place. */
+static double exhausted_window_s(const struct drossel_response *response, bool draft_12)
+{
     enum http_profile profile = draft_12 ? HTTP_PROFILE_DRAFT_12 : HTTP_PROFILE_DRAFT_11;
-    if (!http_fields_parse(http_written(&writer, 0), false, profile, &parsed))
+    struct drossel_text value;
+    int64_t longest = 0;
+    size_t at = 0;
+    bool are_lists = true;
+    if (is_cached(response))
         return 0;
-    for (size_t i = 0; i < parsed.count; i++) {
-        const struct http_parsed_item *item = &parsed.item[i];
-        if (item->amount == 0 && item->has_window && item->window_s > longest)
-            longest = item->window_s;
-    }
-    return (double)longest;
+    while (next_line(response, "ratelimit", &at, &value))
+        are_lists &= value.size > 0 && take_windows(value, profile, &longest);
+    return (double)(are_lists ? longest : joined_window_s(response, profile));
 }
 
 /* X-RateLimit-Reset has three meanings; its size tells which: milliseconds or seconds since 1970, or seconds from now.

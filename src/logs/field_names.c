@@ -4,7 +4,6 @@
 #include "logs/fields.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Folded; objects within objects are joined with dots.  Of the values of one line the highest rank counts: what the server itself
@@ -284,21 +283,6 @@ static const struct log_name common[] = {
     { "cookie", FIELD_COOKIE, 6, 0, 0 },
 };
 
-/* What the operator may put before the `=` of a map. */
-static const struct log_name mapped[] = {
-    { "time", FIELD_TIME, 0, 0, 0 },           { "date", FIELD_DATE, 0, 0, 0 },
-    { "client", FIELD_CLIENT, 0, 0, 0 },       { "user", FIELD_USER, 0, 0, 0 },
-    { "request", FIELD_REQUEST, 0, 0, 0 },     { "method", FIELD_METHOD, 0, 0, 0 },
-    { "target", FIELD_TARGET, 0, 0, 0 },       { "uri", FIELD_TARGET, 0, 0, 0 },
-    { "path", FIELD_TARGET, 0, 0, 0 },         { "query", FIELD_QUERY, 0, 0, 0 },
-    { "protocol", FIELD_PROTOCOL, 0, 0, 0 },   { "status", FIELD_STATUS, 0, 0, 0 },
-    { "bytes", FIELD_BYTES, 0, 0, 0 },         { "duration", FIELD_DURATION, 0, 0, 0 },
-    { "cache", FIELD_CACHE, 0, 0, 0 },         { "verdict", FIELD_VERDICT, 0, 0, 0 },
-    { "host", FIELD_HOST, 0, 0, 0 },           { "agent", FIELD_AGENT, 0, 0, 0 },
-    { "referer", FIELD_REFERER, 0, 0, 0 },     { "cookie", FIELD_COOKIE, 0, 0, 0 },
-    { "forwarded", FIELD_FORWARDED, 0, 0, 0 },
-};
-
 size_t log_name_fold(struct drossel_text name, char out[LOG_NAME_MOST])
 {
     size_t size = 0;
@@ -377,76 +361,4 @@ void log_names_default(struct log_names *names, struct log_name name)
     const struct log_name *known = log_names_find(names, (struct drossel_text){ name.name, strlen(name.name) });
     if (known == NULL || known->rank < LOG_RANK_CERTAIN)
         log_names_add(names, name);
-}
-
-/* ---- the operator's map ---- */
-
-/* Cuts `:ms` off. */
-static enum log_unit take_unit(struct drossel_text *name)
-{
-    static const struct {
-        const char *text;
-        enum log_unit unit;
-    } units[] = {
-        { ":ms", UNIT_MS },
-        { ":us", UNIT_US },
-        { ":ns", UNIT_NS },
-        { ":s", UNIT_S },
-    };
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        size_t size = strlen(units[i].text);
-        if (name->size > size && memcmp(name->data + name->size - size, units[i].text, size) == 0) {
-            name->size -= size;
-            return units[i].unit;
-        }
-    }
-    return UNIT_GUESS;
-}
-
-static const struct log_name *mapped_field(struct drossel_text field)
-{
-    for (size_t i = 0; i < sizeof mapped / sizeof *mapped; i++)
-        if (strlen(mapped[i].name) == field.size && memcmp(mapped[i].name, field.data, field.size) == 0)
-            return &mapped[i];
-    return NULL;
-}
-
-/* One `field=name`; the folded name goes to names->map from *used on. */
-static bool add_mapping(struct log_names *names, struct drossel_text entry, size_t *used)
-{
-    char folded[LOG_NAME_MOST];
-    const char *equals = memchr(entry.data, '=', entry.size);
-    if (equals == NULL)
-        return false;
-    struct drossel_text name = { equals + 1, (size_t)(entry.data + entry.size - equals - 1) };
-    const struct log_name *field = mapped_field((struct drossel_text){ entry.data, (size_t)(equals - entry.data) });
-    enum log_unit unit = take_unit(&name);
-    size_t size = log_name_fold(name, folded);
-    if (field == NULL || size == 0 || size == LOG_NAME_MOST || size >= sizeof names->map - *used)
-        return false;
-    char *kept = names->map + *used;
-    memcpy(kept, folded, size);
-    kept[size] = '\0';
-    *used += size + 1;
-    log_names_add(names, (struct log_name){ kept, field->field, LOG_RANK_CERTAIN, (uint8_t)unit, 0 });
-    return true;
-}
-
-bool log_names_map(struct log_names *names, const char *map, char *error, size_t error_size)
-{
-    size_t used = 0;
-    while (map != NULL && *map != '\0') {
-        size_t size = strcspn(map, ", ");
-        if (size > 0 && !add_mapping(names, (struct drossel_text){ map, size }, &used)) {
-            snprintf(
-                error, error_size,
-                "--map: \"%.*s\" maps nothing; write FIELD=NAME, as in time=ts,client=ip, with the fields time, date, "
-                "client, user, request, method, target, query, protocol, status, bytes, duration (also NAME:ms), "
-                "cache, verdict, host, agent, referer, cookie, forwarded",
-                (int)(size < 80 ? size : 80), map);
-            return false;
-        }
-        map += size + strspn(map + size, ", ");
-    }
-    return true;
 }

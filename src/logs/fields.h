@@ -78,7 +78,7 @@ const struct log_names *log_names_common(void);
 void log_names_add(struct log_names *names, struct log_name name);
 /* The same, unless the operator mapped it. */
 void log_names_default(struct log_names *names, struct log_name name);
-/* The operator's own: `time=ts,client=req.ip,duration=took:ms`.  False: with a message. */
+/* The operator's own: `time=ts,client=req.ip,duration=took:ms`; NULL: none.  False: with a message that names the entry and the remedy. */
 bool log_names_map(struct log_names *names, const char *map, char *error, size_t error_size);
 /* NULL: unknown.  `folded` is folded. */
 const struct log_name *log_names_find(const struct log_names *names, struct drossel_text folded);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "logs/kept.h"
 #include "logs/source.h"
 
 #define SAMPLE_LINES 50
@@ -133,7 +134,7 @@ bool logs_is_events(const char *path)
     struct stat about;
     char error[256];
     /* A pipe could not be read twice. */
-    if (events == NULL || stat(path, &about) != 0 || !S_ISREG(about.st_mode) ||
+    if (events == NULL || (!kept_is(path) && (stat(path, &about) != 0 || !S_ISREG(about.st_mode))) ||
         !source_open(&source, path, &head, error, sizeof error))
         return false;
     bool found = format_recognised(source.data + source.begin, source.size - source.begin) == events;

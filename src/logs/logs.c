@@ -114,6 +114,8 @@ static bool open_all(struct logs *logs, const char *const *path, size_t count)
 struct logs *logs_open(const char *const *path, size_t count, const struct logs_options *options, char *error,
                        size_t error_size)
 {
+    if (!logs_map_check(options->map, error, error_size))
+        return NULL;
     struct logs *logs = calloc(1, sizeof *logs);
     if (logs == NULL) {
         snprintf(error, error_size, "no memory for %zu logs", count);

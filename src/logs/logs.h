@@ -91,6 +91,8 @@ struct logs;
  * magic.  NULL on failure, or when every file was skipped, with a message that names the file and the remedy.  The strings that `path` points to must outlive it; the
  * numbers of files are those of the sorted order. */
 struct logs *logs_open(const char *const *path, size_t count, const struct logs_options *options, char *error, size_t error_size);
+/* Is it a map that logs_open takes, whatever the formats; NULL is.  False: with a message that names the entry and the remedy. */
+bool logs_map_check(const char *map, char *error, size_t error_size);
 void logs_close(struct logs *logs);
 
 /* The next record.  False at the end, when stopped, and on failure. */

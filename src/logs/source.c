@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "logs/guard.h"
+#include "logs/kept.h"
 #include "logs/temp.h"
 #include "logs/unpack.h"
 
@@ -155,11 +156,16 @@ static bool open_any(const struct opening *opening)
     return open_stream(opening);
 }
 
+static int open_path(const char *path)
+{
+    return kept_is(path) ? kept_open(path) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
 bool source_open(struct log_source *source, const char *path, const struct log_spooling *spooling, char *error,
                  size_t error_size)
 {
     bool standard = strcmp(path, "-") == 0;
-    int fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = standard ? dup(STDIN_FILENO) : open_path(path);
     struct opening opening = { source, standard ? "standard input" : path, standard, fd, spooling, error, error_size };
     *source = (struct log_source){ .data = "", .watch = -1 };
     error[0] = '\0';

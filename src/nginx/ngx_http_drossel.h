@@ -165,16 +165,6 @@ typedef struct {
 } ngx_http_drossel_ctx_t;
 
 
-/* Of a body, the first bytes in one piece. */
-
-typedef struct {
-    u_char                       *data;
-    size_t                        size;
-    ngx_uint_t                    copied;     /* to be freed */
-    ngx_uint_t                    truncated;  /* the body goes on */
-} ngx_http_drossel_bytes_t;
-
-
 /* What one walk over the request's headers finds. */
 
 typedef struct {
@@ -188,15 +178,28 @@ ngx_int_t ngx_http_drossel_handler(ngx_http_request_t *r);
 ngx_http_drossel_ctx_t *ngx_http_drossel_get_ctx(ngx_http_request_t *r);
 /* Makes the place for it in each request, before the configuration is read. */
 ngx_int_t ngx_http_drossel_add_anchor(ngx_conf_t *cf);
-/* Says anew which header fields are of interest. */
+/* Which header fields are looked at more closely: by their lengths as bits, and their
+ * first letters; see ngx_http_drossel_heed(). */
+#define NGX_HTTP_DROSSEL_HEED(len)  ((uint64_t) 1 << (len))
+
+static ngx_inline ngx_uint_t
+ngx_http_drossel_is_initial(u_char c)
+{
+    return c == 'x' || c == 'f' || c == 'd' || c == 'c';
+}
+
+/* Says anew which they are. */
 void ngx_http_drossel_heed(ngx_http_drossel_main_conf_t *mcf);
 /* Has the context ended with the request; before anything is left open in it. */
 ngx_int_t ngx_http_drossel_guard(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
 
-/* Lets a login pass, and keeps its charge.  NGX_OK: it is to be judged; else what a
- * phase handler is to return. */
+/* Lets a login pass, and keeps its charge, or does the next; returns what a phase
+ * handler is to return. */
 ngx_int_t ngx_http_drossel_login(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx);
+/* Judges a request that is looked at for the first time. */
+ngx_int_t ngx_http_drossel_first(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx);
 
 /* Returns what a phase handler is to return. */
@@ -274,11 +277,10 @@ ngx_uint_t ngx_http_drossel_is_body_idle(ngx_http_request_t *r,
  * called again later. */
 ngx_int_t ngx_http_drossel_read_body(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
-/* Finds the accounts in these bytes of the body, and in the query.  They lie in memory
- * of the worker, until the next request is judged. */
-void ngx_http_drossel_find(ngx_http_request_t *r,
-    ngx_http_drossel_main_conf_t *mcf, const ngx_http_drossel_bytes_t *bytes,
-    struct body_found *found);
+/* Finds the accounts in a body.  They lie in memory of the worker, until the next request
+ * is judged. */
+void ngx_http_drossel_find_in_body(ngx_http_drossel_main_conf_t *mcf,
+    const struct body *body, struct body_found *found);
 /* Adds the accounts in the body that was read, and what else the request has
  * waited for.  They are there until the next request is judged. */
 void ngx_http_drossel_add_accounts(ngx_http_request_t *r,

@@ -21,14 +21,25 @@
 #define NGX_HTTP_DROSSEL_TYPES  4
 
 
+/* Of a body, the first bytes in one piece. */
+
+typedef struct {
+    u_char                       *data;
+    size_t                        size;
+    ngx_uint_t                    copied;     /* to be freed */
+    ngx_uint_t                    truncated;  /* the body goes on */
+} ngx_http_drossel_bytes_t;
+
+
 static ngx_uint_t ngx_http_drossel_is_body_here(ngx_http_request_t *r);
 static void ngx_http_drossel_body_handler(ngx_http_request_t *r);
 static void ngx_http_drossel_accounts(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending);
 static void ngx_http_drossel_query(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct body_found *found);
-static void ngx_http_drossel_fields(ngx_http_drossel_main_conf_t *mcf,
-    u_char *query, u_char *end, struct body_found *found);
+static void ngx_http_drossel_find_in_query(
+    ngx_http_drossel_main_conf_t *mcf, u_char *query, u_char *end,
+    struct body_found *found);
 static void ngx_http_drossel_gather_all(ngx_http_request_t *r, size_t cap,
     ngx_http_drossel_bytes_t *bytes);
 static ngx_int_t ngx_http_drossel_copy(ngx_chain_t *in, u_char *p, u_char *end);
@@ -234,6 +245,7 @@ ngx_http_drossel_gather(ngx_http_request_t *r, size_t cap,
     bytes->copied = 0;
     bytes->truncated = 0;
     bytes->size = 0;
+    bytes->data = NULL;
 
     if (in) {
         b = in->buf;
@@ -253,7 +265,9 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending)
 {
     size_t                    i;
+    struct body               body;
     struct body_found         found;
+    struct drossel_text       types[NGX_HTTP_DROSSEL_TYPES];
     ngx_http_drossel_bytes_t  bytes;
 
     pending->accounts = ngx_http_drossel_found;
@@ -266,7 +280,16 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
         return;
     }
 
-    ngx_http_drossel_find(r, mcf, &bytes, &found);
+    body.content_encoding.size = 0;
+    body.content_type_count = ngx_http_drossel_headers(r, types,
+                                                       &body.content_encoding);
+    body.content_types = types;
+    body.bytes.data = (const char *) bytes.data;
+    body.bytes.size = bytes.size;
+    body.truncated = bytes.truncated;
+
+    ngx_http_drossel_find_in_body(mcf, &body, &found);
+    ngx_http_drossel_query(r, mcf, &found);
 
     pending->unreadable = found.malformed || found.too_many;
     pending->account_count = found.count;
@@ -282,28 +305,15 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
 
 
 void
-ngx_http_drossel_find(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
-    const ngx_http_drossel_bytes_t *bytes, struct body_found *found)
+ngx_http_drossel_find_in_body(ngx_http_drossel_main_conf_t *mcf,
+    const struct body *body, struct body_found *found)
 {
-    struct body          body;
-    struct drossel_text  types[NGX_HTTP_DROSSEL_TYPES];
-
     body_found_init(found, ngx_http_drossel_values,
                     sizeof(ngx_http_drossel_values));
 
-    if (bytes->size) {
-        body.content_encoding.size = 0;
-        body.content_type_count = ngx_http_drossel_headers(r, types,
-                                                      &body.content_encoding);
-        body.content_types = types;
-        body.bytes.data = (const char *) bytes->data;
-        body.bytes.size = bytes->size;
-        body.truncated = bytes->truncated;
-
-        (void) body_accounts(&body, mcf->sources, mcf->source_count, found);
+    if (body->bytes.size) {
+        (void) body_accounts(body, mcf->sources, mcf->source_count, found);
     }
-
-    ngx_http_drossel_query(r, mcf, found);
 }
 
 
@@ -314,7 +324,7 @@ ngx_http_drossel_find(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
  * the application gets.
  */
 
-static void
+static ngx_inline void
 ngx_http_drossel_query(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct body_found *found)
 {
@@ -323,30 +333,30 @@ ngx_http_drossel_query(ngx_http_request_t *r,
     end = r->unparsed_uri.data + r->unparsed_uri.len;
     query = ngx_strlchr(r->unparsed_uri.data, end, '?');
 
-    if (query && ++query != end) {
-        ngx_http_drossel_fields(mcf, query, end, found);
+    if (unlikely(query != NULL) && ++query != end) {
+        ngx_http_drossel_find_in_query(mcf, query, end, found);
 
         fragment = ngx_strlchr(query, end, '#');
 
         if (fragment) {
-            ngx_http_drossel_fields(mcf, query, fragment, found);
+            ngx_http_drossel_find_in_query(mcf, query, fragment, found);
         }
     }
 
     if (r->args.len
         && (r->args.data < r->unparsed_uri.data || r->args.data >= end))
     {
-        ngx_http_drossel_fields(mcf, r->args.data, r->args.data + r->args.len,
-                                found);
+        ngx_http_drossel_find_in_query(mcf, r->args.data,
+                                       r->args.data + r->args.len, found);
     }
 }
 
 
 /* A query need not be a form: faults in it tell nothing. */
 
-static void
-ngx_http_drossel_fields(ngx_http_drossel_main_conf_t *mcf, u_char *query,
-    u_char *end, struct body_found *found)
+static kept_apart void
+ngx_http_drossel_find_in_query(ngx_http_drossel_main_conf_t *mcf,
+    u_char *query, u_char *end, struct body_found *found)
 {
     bool                 malformed;
     struct body          body;

@@ -13,44 +13,56 @@
 
 
 static ngx_uint_t ngx_http_drossel_peek(ngx_http_request_t *r, size_t cap,
-    ngx_http_drossel_bytes_t *bytes);
+    struct body *body);
+static ngx_uint_t ngx_http_drossel_type(const ngx_http_request_t *r,
+    uint64_t heeded, struct drossel_text *type);
 static ngx_int_t ngx_http_drossel_charge(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
     const struct drossel_text *account);
 
 
-own_line ngx_int_t
+own_way kept_apart ngx_int_t
 ngx_http_drossel_login(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     ngx_http_drossel_ctx_t *ctx)
 {
-    struct body_found         found;
-    ngx_http_drossel_bytes_t  bytes;
+    ngx_int_t            rc;
+    struct body          body;
+    struct body_found    found;
+    struct drossel_text  type;
 
-    if (!ngx_http_drossel_peek(r, (size_t) mcf->policy->body_cap, &bytes)) {
-        return NGX_OK;
+    if (likely(ngx_http_drossel_peek(r, (size_t) mcf->policy->body_cap, &body)
+               && ngx_http_drossel_type(r, mcf->heeded, &type)))
+    {
+        body.content_types = &type;
+        body.content_type_count = type.size != 0;
+        body.content_encoding.size = 0;
+
+        ngx_http_drossel_find_in_body(mcf, &body, &found);
+
+        if (likely(found.count == 1 && !found.malformed && !found.too_many)) {
+
+            rc = ngx_http_drossel_charge(r, mcf, ctx, &found.value[0].text);
+
+            if (likely(rc != NGX_OK)) {
+                return rc;
+            }
+        }
     }
 
-    ngx_http_drossel_find(r, mcf, &bytes, &found);
-
-    if (found.count != 1 || found.malformed || found.too_many) {
-        return NGX_OK;
-    }
-
-    return ngx_http_drossel_charge(r, mcf, ctx, &found.value[0].text);
+    return ngx_http_drossel_first(r, mcf, ctx);
 }
 
 
-/* The body behind the header, if all of it is there already. */
+/* The body behind the header, if all of it is there already, and there is no query. */
 
 static ngx_inline ngx_uint_t
-ngx_http_drossel_peek(ngx_http_request_t *r, size_t cap,
-    ngx_http_drossel_bytes_t *bytes)
+ngx_http_drossel_peek(ngx_http_request_t *r, size_t cap, struct body *body)
 {
     off_t  length;
 
 #if (NGX_HTTP_V2)
 
-    if (r->stream) {
+    if (unlikely(r->stream != NULL)) {
         return 0;
     }
 
@@ -58,16 +70,67 @@ ngx_http_drossel_peek(ngx_http_request_t *r, size_t cap,
 
     length = r->headers_in.content_length_n;
 
-    if (r->request_body || r->headers_in.chunked || length <= 0
-        || length > r->header_in->last - r->header_in->pos)
+    if (unlikely(r->request_body || r->headers_in.chunked || length <= 0
+                 || length > r->header_in->last - r->header_in->pos
+                 || r->args_start))
     {
         return 0;
     }
 
-    bytes->data = r->header_in->pos;
-    bytes->size = ngx_min((size_t) length, cap);
-    bytes->truncated = (size_t) length > cap;
-    bytes->copied = 0;
+    body->bytes.data = (const char *) r->header_in->pos;
+    body->bytes.size = ngx_min((size_t) length, cap);
+    body->truncated = (size_t) length > cap;
+
+    return 1;
+}
+
+
+/* Content-Type, if there are not several, and no other header field that has to be
+ * looked at.  By length and first letter, as in ngx_http_drossel_is_heeded(). */
+
+static ngx_inline ngx_uint_t
+ngx_http_drossel_type(const ngx_http_request_t *r, uint64_t heeded,
+    struct drossel_text *type)
+{
+    ngx_uint_t              i;
+    const ngx_list_part_t  *part;
+    const ngx_table_elt_t  *h;
+
+    heeded |= NGX_HTTP_DROSSEL_HEED(sizeof("content-type") - 1)
+              | NGX_HTTP_DROSSEL_HEED(sizeof("content-encoding") - 1);
+
+    type->size = 0;
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+
+            if (likely((heeded >> (h[i].key.len & 63) & 1) == 0)) {
+                continue;
+            }
+
+            if (h[i].key.len != sizeof("content-type") - 1
+                || ngx_memcmp(h[i].lowcase_key, "content-type",
+                              sizeof("content-type") - 1)
+                   != 0)
+            {
+                if (ngx_http_drossel_is_initial(h[i].lowcase_key[0])) {
+                    return 0;
+                }
+
+                continue;
+            }
+
+            if (unlikely(type->size)) {
+                return 0;
+            }
+
+            type->data = (const char *) h[i].value.data;
+            type->size = h[i].value.len;
+        }
+    }
 
     return 1;
 }
@@ -75,7 +138,7 @@ ngx_http_drossel_peek(ngx_http_request_t *r, size_t cap,
 
 /* The ticket lies where its answer will settle it. */
 
-static ngx_int_t
+static ngx_inline ngx_int_t
 ngx_http_drossel_charge(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     ngx_http_drossel_ctx_t *ctx, const struct drossel_text *account)
 {

@@ -24,7 +24,7 @@
 
 static ngx_int_t ngx_http_drossel_outcome_init(ngx_conf_t *cf);
 static ngx_int_t ngx_http_drossel_header_filter(ngx_http_request_t *r);
-static __attribute__((noinline)) ngx_int_t ngx_http_drossel_outcome_filter(
+static ngx_int_t ngx_http_drossel_outcome_filter(
     ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf);
 static ngx_uint_t ngx_http_drossel_is_refused(ngx_http_request_t *r,
     const ngx_http_drossel_open_t *open);
@@ -36,6 +36,8 @@ static enum drossel_outcome ngx_http_drossel_outcome_of(ngx_http_request_t *r,
 static bool ngx_http_drossel_find_field(void *context,
     struct drossel_text name, struct drossel_text *value);
 static void ngx_http_drossel_hide(ngx_http_request_t *r,
+    const struct drossel_text *name);
+static void ngx_http_drossel_hide_field(ngx_http_request_t *r,
     const struct drossel_text *name);
 
 
@@ -143,7 +145,7 @@ ngx_http_drossel_settle(ngx_http_drossel_ctx_t *ctx,
 
     open = ctx->open;
 
-    if (open == NULL || open->ticket.count == 0) {
+    if (unlikely(open == NULL || open->ticket.count == 0)) {
         return;
     }
 
@@ -221,7 +223,7 @@ ngx_http_drossel_header_filter(ngx_http_request_t *r)
 }
 
 
-static ngx_int_t
+static own_way kept_apart ngx_int_t
 ngx_http_drossel_outcome_filter(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf)
 {
@@ -234,7 +236,7 @@ ngx_http_drossel_outcome_filter(ngx_http_request_t *r,
 
     ctx = ngx_http_drossel_get_ctx(r);
 
-    if (ctx && ctx->open && ctx->open->ticket.count) {
+    if (likely(ctx && ctx->open && ctx->open->ticket.count)) {
         ngx_http_drossel_settle(ctx, ngx_http_drossel_outcome(r));
     }
 
@@ -278,8 +280,8 @@ ngx_http_drossel_upstream_status(ngx_http_request_t *r)
 
     u = r->upstream;
 
-    if (u == NULL || u->state == NULL
-        || u->state->header_time == (ngx_msec_t) -1)
+    if (unlikely(u == NULL || u->state == NULL
+                 || u->state->header_time == (ngx_msec_t) -1))
     {
         return 0;
     }
@@ -296,7 +298,7 @@ ngx_http_drossel_outcome(ngx_http_request_t *r)
 
     status = ngx_http_drossel_upstream_status(r);
 
-    if (status) {
+    if (likely(status)) {
         return ngx_http_drossel_outcome_of(r, status,
                                            &r->upstream->headers_in.headers);
     }
@@ -373,16 +375,22 @@ ngx_http_drossel_find_field(void *context, struct drossel_text name,
 }
 
 
-static void
+static ngx_inline void
 ngx_http_drossel_hide(ngx_http_request_t *r, const struct drossel_text *name)
+{
+    if (unlikely(name->size)) {
+        ngx_http_drossel_hide_field(r, name);
+    }
+}
+
+
+static kept_apart void
+ngx_http_drossel_hide_field(ngx_http_request_t *r,
+    const struct drossel_text *name)
 {
     ngx_uint_t        i;
     ngx_list_part_t  *part;
     ngx_table_elt_t  *h;
-
-    if (name->size == 0) {
-        return;
-    }
 
     for (part = &r->headers_out.headers.part; part; part = part->next) {
 

@@ -14,19 +14,13 @@
 #include "ngx_http_drossel.h"
 
 
-#define NGX_HTTP_DROSSEL_HEED(len)  ((uint64_t) 1 << (len))
-
-
 static ngx_int_t ngx_http_drossel_no_value(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data);
 static ngx_int_t ngx_http_drossel_pass(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx);
 static ngx_uint_t ngx_http_drossel_is_heeded(const ngx_http_request_t *r,
     uint64_t lengths);
-static __attribute__((noinline)) ngx_int_t ngx_http_drossel_first(
-    ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
-    ngx_http_drossel_ctx_t *ctx);
-static __attribute__((noinline)) ngx_int_t ngx_http_drossel_again(
+static kept_apart ngx_int_t ngx_http_drossel_again(
     ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     ngx_http_drossel_ctx_t *ctx);
 static void ngx_http_drossel_cleanup(void *data);
@@ -93,7 +87,7 @@ ngx_http_drossel_get_ctx(ngx_http_request_t *r)
 }
 
 
-own_line __attribute__((flatten)) ngx_int_t
+own_way ngx_int_t
 ngx_http_drossel_handler(ngx_http_request_t *r)
 {
     ngx_http_drossel_ctx_t        *ctx;
@@ -127,6 +121,10 @@ ngx_http_drossel_handler(ngx_http_request_t *r)
                && ngx_http_drossel_pass(r, mcf, ctx) == NGX_OK))
     {
         return NGX_DECLINED;
+    }
+
+    if (mcf->logins && lcf->judge) {
+        return ngx_http_drossel_login(r, mcf, ctx);
     }
 
     return ngx_http_drossel_first(r, mcf, ctx);
@@ -177,7 +175,6 @@ ngx_http_drossel_pass(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
 static ngx_inline ngx_uint_t
 ngx_http_drossel_is_heeded(const ngx_http_request_t *r, uint64_t lengths)
 {
-    u_char                  c;
     ngx_uint_t              i;
     const ngx_list_part_t  *part;
     const ngx_table_elt_t  *h;
@@ -192,9 +189,7 @@ ngx_http_drossel_is_heeded(const ngx_http_request_t *r, uint64_t lengths)
                 continue;
             }
 
-            c = h[i].lowcase_key[0];
-
-            if (c == 'x' || c == 'f' || c == 'd' || c == 'c') {
+            if (ngx_http_drossel_is_initial(h[i].lowcase_key[0])) {
                 return 1;
             }
         }
@@ -218,25 +213,12 @@ ngx_http_drossel_heed(ngx_http_drossel_main_conf_t *mcf)
 }
 
 
-static ngx_int_t
+kept_apart ngx_int_t
 ngx_http_drossel_first(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     ngx_http_drossel_ctx_t *ctx)
 {
-    ngx_int_t                     rc;
     ngx_http_drossel_seen_t       seen;
     ngx_http_drossel_loc_conf_t  *lcf;
-
-    lcf = ngx_http_get_module_loc_conf(r, ngx_http_drossel_module);
-
-    if (mcf->logins && lcf->judge
-        && !ngx_http_drossel_is_heeded(r, mcf->heeded))
-    {
-        rc = ngx_http_drossel_login(r, mcf, ctx);
-
-        if (rc != NGX_OK) {
-            return rc;
-        }
-    }
 
     ngx_http_drossel_look(r, &seen);
 
@@ -244,6 +226,8 @@ ngx_http_drossel_first(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
         ngx_http_drossel_remove_challenge(r);
         ngx_http_drossel_look(r, &seen);
     }
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_drossel_module);
 
     if (!lcf->judge) {
         return NGX_DECLINED;

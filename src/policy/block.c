@@ -67,18 +67,25 @@ static void set_block(struct limit_draft *draft, struct block *block)
     draft->spec.factor_milli = block->factor_milli;
 }
 
-void read_block(struct reading *reading, const struct node *key, void *into)
+/* False after a mistake; the draft's block is as it was then. */
+static bool take_block(struct reading *reading, const struct node *key, struct limit_draft *draft)
 {
-    struct limit_draft *draft = into;
     struct block block = { .factor_milli = 1000 };
     if (key->value->kind == NODE_MAP)
         read_block_map(reading, key->value, &block);
     else
         block.has_for = read_duration(reading, key->value, NS_PER_MS, &block.for_ns);
-    if (!block.has_for || block.broken)
+    if (!block.has_for || block.broken) {
         draft->broken = true;
-    else
-        set_block(draft, &block);
+        return false;
+    }
+    set_block(draft, &block);
+    return true;
+}
+
+void read_block(struct reading *reading, const struct node *key, void *into)
+{
+    (void)take_block(reading, key, into);
 }
 
 /* Both a block and a ban are possible only if they say the same: a ban blocks this limit's own key, too. */
@@ -86,11 +93,11 @@ void read_ban(struct reading *reading, const struct node *key, void *into)
 {
     struct limit_draft *draft = into;
     struct engine_spec block = draft->spec;
-    read_block(reading, key, into);
+    bool taken = take_block(reading, key, draft);
     draft->spec.flags |= ENGINE_BAN;
     bool same = block.block_ns == draft->spec.block_ns && block.block_max_ns == draft->spec.block_max_ns &&
                 block.forgive_ns == draft->spec.forgive_ns && block.factor_milli == draft->spec.factor_milli;
-    if (draft->at[KEY_BLOCK] != NULL && !draft->broken && !same) {
+    if (taken && block.block_ns != 0 && !same) {
         mistake(reading, key,
                 "`ban` besides a different `block`; a ban blocks this limit's key as well, leave `block` out");
         draft->broken = true;

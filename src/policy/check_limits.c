@@ -268,8 +268,10 @@ static uint64_t most_through(const struct limit_draft *a, const struct rate_text
     return at_once + rate->count * windows;
 }
 
-static bool is_shadowed(struct reading *reading, const struct rate_text *rate, const struct limit_draft *other)
+static bool is_shadowed(struct reading *reading, const struct limit_draft *draft, uint32_t place,
+                        const struct limit_draft *other)
 {
+    const struct rate_text *rate = &draft->rate[place];
     for (uint32_t i = 0; i < other->rate_count; i++) {
         const struct rate_text *before = &other->rate[i];
         uint64_t most = before == rate ? UINT64_MAX : most_through(other, before, rate->period_ns);
@@ -278,9 +280,10 @@ static bool is_shadowed(struct reading *reading, const struct rate_text *rate, c
         char window[SPEECH_BYTES];
         policy_duration_format(rate->period_ns, window, sizeof(window));
         warning(reading, rate->node,
-                "the limit can never fire: %s of \"%s\" lets at most %llu through in %s; allow less "
+                "the %s can never fire: %s of \"%s\" lets at most %llu through in %s; allow less "
                 "than that here, or leave it out",
-                quotable(reading->arena, before->node->text), other->limit->name, (unsigned long long)most, window);
+                draft->rate_count > 1 ? "rate" : "limit", quotable(reading->arena, before->node->text),
+                other->limit->name, (unsigned long long)most, window);
         return true;
     }
     return false;
@@ -295,7 +298,7 @@ static void check_shadows(struct reading *reading, const struct limit_draft *dra
     for (uint32_t i = 0; i < draft->rate_count; i++)
         for (uint32_t k = 0; k < reading->draft_count; k++)
             if (stands_before(reading, &reading->drafts[k], draft) &&
-                is_shadowed(reading, &draft->rate[i], &reading->drafts[k]))
+                is_shadowed(reading, draft, i, &reading->drafts[k]))
                 break;
 }
 

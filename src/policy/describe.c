@@ -56,7 +56,9 @@ static void describe_client(const struct policy *policy, FILE *out)
     else
         fprintf(out, "The client's address is that of the connection, as nobody is trusted to send %s.\n", from);
     if (policy->require_trusted)
-        fputs("Whoever does not come through a trusted proxy gets a 403.\n", out);
+        fprintf(out, "Whoever does not come through a trusted proxy gets a 403%s.\n",
+                policy_has_exemptions(policy) ? ", unless its address is exempt; exempt paths and methods are no excuse"
+                                              : "");
     if (policy->ipv6_prefix < 128)
         fprintf(out, "IPv6 clients are counted by their /%u.\n", policy->ipv6_prefix);
     describe_sources(out, "The account", policy->account_from, policy->account_from_count);
@@ -234,18 +236,33 @@ static void describe_rate(const struct engine_limit *engine, bool by_cost, FILE 
                 say_interval(spec->period_ns, spec->count, interval), spec->burst);
 }
 
-static void describe_excess(const struct policy_limit *limit, const char *who, FILE *out)
+static void describe_refusal(const struct policy_limit *limit, const char *who, FILE *out)
+{
+    fprintf(out, "%s gets a %u%s", who, limit->answer->status,
+            limit->answer->headers & HTTP_RETRY_AFTER ? " with Retry-After" : "");
+}
+
+/* A leaky bucket holds back those of its burst; what exceeds that has no place to wait. */
+static void describe_delay(const struct policy_limit *limit, const struct engine_spec *spec, const char *who, FILE *out)
+{
+    char time[SPEECH_BYTES];
+    if (spec->algorithm != ENGINE_LEAKY)
+        fprintf(out, "%s is held back until it fits, for up to %s; ", who, say_duration(spec->period_ns, time));
+    describe_refusal(limit, spec->algorithm != ENGINE_LEAKY ? "what would have to wait longer" : who, out);
+}
+
+static void describe_excess(const struct policy_limit *limit, const struct engine_spec *spec, const char *who,
+                            FILE *out)
 {
     switch (limit->action) {
     case POLICY_REFUSE:
-        fprintf(out, "%s gets a %u%s", who, limit->answer->status,
-                limit->answer->headers & HTTP_RETRY_AFTER ? " with Retry-After" : "");
+        describe_refusal(limit, who, out);
         return;
     case POLICY_DROP:
         fprintf(out, "%s is dropped without an answer", who);
         return;
     case POLICY_DELAY:
-        fprintf(out, "%s is held back", who);
+        describe_delay(limit, spec, who, out);
         return;
     case POLICY_CHALLENGE:
         if (limit->challenge_to != NULL) {
@@ -261,14 +278,15 @@ static void describe_excess(const struct policy_limit *limit, const char *who, F
 }
 
 /* N of 0.  Waiting does not help, so that no Retry-After is sent and nobody is held back. */
-static void describe_nothing(const struct policy *policy, const struct policy_limit *limit, FILE *out)
+static void describe_nothing(const struct policy *policy, const struct policy_limit *limit,
+                             const struct engine_spec *spec, FILE *out)
 {
     bool goes_through = limit->action == POLICY_CHALLENGE || limit->action == POLICY_MARK;
     fputs(goes_through ? " is always too much" : " is never let through", out);
     describe_key(policy, limit, out);
     fputs("; ", out);
     if (goes_through || limit->action == POLICY_DROP)
-        describe_excess(limit, "it", out);
+        describe_excess(limit, spec, "it", out);
     else
         fprintf(out, "it gets a %u", limit->answer->status);
     fputs(".\n", out);
@@ -282,7 +300,7 @@ static void describe_one_rate(const struct policy *policy, const struct policy_l
     fprintf(out, "%s: ", rate->name);
     describe_requests(policy, limit, out);
     if (rate->engine.spec.count == 0) {
-        describe_nothing(policy, limit, out);
+        describe_nothing(policy, limit, &rate->engine.spec, out);
         return;
     }
     if (limit->distinct != POLICY_NOT_DISTINCT) {
@@ -292,7 +310,7 @@ static void describe_one_rate(const struct policy *policy, const struct policy_l
                 limit->distinct == POLICY_DISTINCT_ACCOUNTS ? "accounts" : "addresses", period);
         describe_key(policy, limit, out);
         fputs("; ", out);
-        describe_excess(limit, "one with yet another", out);
+        describe_excess(limit, &rate->engine.spec, "one with yet another", out);
         fputs(".\n", out);
         return;
     }
@@ -304,7 +322,11 @@ static void describe_one_rate(const struct policy *policy, const struct policy_l
     describe_key(policy, limit, out);
     fputs("; ", out);
     snprintf(who, sizeof(who), "the %s", say_ordinal(rate->engine.capacity + 1, ordinal));
-    describe_excess(limit, limit->failures ? "whatever comes after that" : by_cost ? "what goes beyond" : who, out);
+    describe_excess(limit, &rate->engine.spec,
+                    limit->failures ? "whatever comes after that"
+                    : by_cost       ? "what goes beyond"
+                                    : who,
+                    out);
     fputs(".\n", out);
 }
 
@@ -319,8 +341,13 @@ static void describe_cost(const struct policy *policy, const struct policy_limit
     fputs(".\n", out);
 }
 
-static void describe_block(const struct engine_spec *spec, FILE *out)
+static void describe_block(const struct policy_limit *limit, const struct engine_spec *spec, FILE *out)
 {
+    static const char *const deeds[] = { [POLICY_REFUSE] = "refused by this limit",
+                                         [POLICY_DROP] = "dropped by this limit",
+                                         [POLICY_DELAY] = "refused by this limit",
+                                         [POLICY_CHALLENGE] = "challenged by this limit",
+                                         [POLICY_MARK] = "marked by this limit" };
     char time[SPEECH_BYTES], most[SPEECH_BYTES], forgive[SPEECH_BYTES];
     if (spec->block_ns == 0)
         return;
@@ -328,7 +355,7 @@ static void describe_block(const struct engine_spec *spec, FILE *out)
     if (spec->flags & ENGINE_BAN)
         fprintf(out, "  Who exceeds it is banned: every limit refuses the address for %s", time);
     else
-        fprintf(out, "  Who exceeds it is refused by this limit for %s", time);
+        fprintf(out, "  Who exceeds it is %s for %s", deeds[limit->action], time);
     fputs(spec->flags & ENGINE_EXTEND ? ", anew with each request meanwhile.\n" : ".\n", out);
     if (spec->factor_milli > 1000)
         fprintf(out, "  Each further time is %g times as long, up to %s, until nothing happened for %s.\n",
@@ -382,8 +409,8 @@ static void describe_limit(const struct policy *policy, const struct policy_limi
     describe_cost(policy, limit, out);
     describe_leaky(spec, out);
     describe_hold(limit, out);
-    describe_block(spec, out);
-    if (spec->flags & ENGINE_COUNT_REFUSED)
+    describe_block(limit, spec, out);
+    if ((spec->flags & (ENGINE_COUNT_REFUSED | ENGINE_QUEUE)) == ENGINE_COUNT_REFUSED)
         fputs("  Refused requests count, too.\n", out);
     uint32_t overridden = overrides_count(limit->overrides);
     if (overridden > 0)

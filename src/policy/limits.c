@@ -34,9 +34,9 @@ static void read_allow_item(struct reading *reading, const struct node *node, vo
         draft->rate[draft->rate_count++] = rate;
         return;
     }
-    if (!draft->broken)
+    if (!draft->crowded)
         mistake(reading, node, "more than %d rates; write a second limit for the others", POLICY_RATES_OF_LIMIT_MAX);
-    draft->broken = true;
+    draft->broken = draft->crowded = true;
 }
 
 static void read_allow(struct reading *reading, const struct node *key, void *into)
@@ -53,7 +53,8 @@ static void read_algorithm(struct reading *reading, const struct node *key, void
     int choice = read_choice(reading, key->value, names);
     if (choice >= 0)
         draft->spec.algorithm = (uint8_t)choice;
-    draft->broken = draft->broken || choice < 0;
+    draft->unshaped = draft->unshaped || choice < 0;
+    draft->broken = draft->broken || draft->unshaped;
 }
 
 static void read_from(struct reading *reading, const struct node *key, void *into)
@@ -68,7 +69,7 @@ static void read_burst(struct reading *reading, const struct node *key, void *in
 {
     struct limit_draft *draft = into;
     if (!read_number(reading, key->value, 0, ENGINE_COUNT_MAX, &draft->spec.burst))
-        draft->broken = true;
+        draft->broken = draft->unshaped = true;
 }
 
 static void read_delay(struct reading *reading, const struct node *key, void *into)
@@ -319,7 +320,8 @@ static void read_limit(struct reading *reading, const struct node *key, struct l
     if (draft->at[KEY_ALLOW] == NULL)
         mistake(reading, key, "limit \"%s\" has no `allow`; write how many, as allow: 50 per 10s",
                 quotable(reading->arena, key->text));
-    draft->broken = draft->broken || draft->at[KEY_BY] == NULL || draft->at[KEY_ALLOW] == NULL;
+    draft->unkeyed = draft->unkeyed || draft->at[KEY_BY] == NULL;
+    draft->broken = draft->broken || draft->unkeyed || draft->at[KEY_ALLOW] == NULL;
     compile_limit(reading, draft);
     read_overrides(reading, draft);
 }

@@ -3,12 +3,14 @@
  *
  * A key that is an address or a network is found by address: networks are sorted by their first address, each knows the
  * next larger one around it, and the narrowest that holds the address wins.  It is not found by its text: a token that reads
- * like an address that is let through must not be. Other keys are found by their text.
+ * like an address that is let through must not be. Other keys are found by their text, and accounts by the name that they are
+ * counted by: each spelling is the same key, so that none must be a way around its limit.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "policy/reading.h"
+#include "request/account.h"
 
 struct network {
     struct drossel_address address;
@@ -19,7 +21,7 @@ struct network {
 };
 
 struct policy_overrides {
-    struct words by_text;
+    struct words by_text, by_account; /* the second: as account_counted tells it */
     struct network *networks;
     uint32_t network_count;
     const struct policy_override *all;
@@ -72,6 +74,13 @@ static const struct network *find_network(const struct policy_overrides *overrid
     return found == WORDS_NONE ? NULL : &overrides->networks[found];
 }
 
+static const struct policy_override *find_text(const struct policy_overrides *overrides, const struct words *words,
+                                               struct drossel_text text)
+{
+    const struct word *word = text.size == 0 ? NULL : words_find(words, text);
+    return word == NULL ? NULL : &overrides->all[((const uint32_t *)word->numbers.items)[0]];
+}
+
 const struct policy_override *policy_override_find(const struct policy_overrides *overrides, struct drossel_text text,
                                                    const struct drossel_address *address)
 {
@@ -82,8 +91,17 @@ const struct policy_override *policy_override_find(const struct policy_overrides
         if (network != NULL)
             return &overrides->all[network->override];
     }
-    const struct word *word = text.size == 0 ? NULL : words_find(&overrides->by_text, text);
-    return word == NULL ? NULL : &overrides->all[((const uint32_t *)word->numbers.items)[0]];
+    return find_text(overrides, &overrides->by_text, text);
+}
+
+const struct policy_override *policy_override_of_account(const struct policy_overrides *overrides,
+                                                         struct drossel_text account)
+{
+    char counted[1 + ACCOUNT_MAX];
+    if (overrides == NULL || overrides->by_account.list.count == 0)
+        return NULL;
+    size_t size = account_counted(account, counted);
+    return find_text(overrides, &overrides->by_account, (struct drossel_text){ counted, size });
 }
 
 uint32_t overrides_count(const struct policy_overrides *overrides)
@@ -166,6 +184,31 @@ static bool has_part(const struct reading *reading, const struct limit_draft *dr
     return false;
 }
 
+static bool has_account(const struct reading *reading, const struct limit_draft *draft)
+{
+    const struct policy_subject *subject =
+        (const struct policy_subject *)reading->subjects.items + draft->limit->subject;
+    for (unsigned i = 0; i < subject->part_count; i++)
+        if (subject->part[i].kind == POLICY_BY_ACCOUNT)
+            return true;
+    return false;
+}
+
+/* Keeps a key that may be an account.  False after a mistake. */
+static bool add_account(struct reading *reading, const struct node *key, struct words *by_account, uint32_t index)
+{
+    char counted[1 + ACCOUNT_MAX];
+    size_t size = account_counted(key->text, counted);
+    struct drossel_text text = arena_text(reading->arena, counted, size);
+    if (words_find(by_account, text) != NULL) {
+        mistake(reading, key, "\"%s\" is an account that is overridden above in another spelling; leave one out",
+                quotable(reading->arena, key->text));
+        return false;
+    }
+    words_add(reading->arena, by_account, text, index);
+    return true;
+}
+
 /* Keeps one key's override, found by its address if it is one, else by its text. */
 static void add_key(struct reading *reading, const struct node *key, struct override_reading *state, uint32_t index)
 {
@@ -185,6 +228,9 @@ static void add_key(struct reading *reading, const struct node *key, struct over
         mistake(reading, key, "\"%s\" is overridden twice; leave one out", quotable(reading->arena, key->text));
         return;
     }
+    if (!is_address && has_account(reading, state->draft) &&
+        !add_account(reading, key, &state->overrides->by_account, index))
+        return;
     state->overrides->key_count++;
     if (!is_address) {
         words_add(reading->arena, &state->overrides->by_text, key->text, index);
@@ -205,9 +251,9 @@ static void read_override(struct reading *reading, const struct node *key, const
     read_items(reading, value, read_override_rate, state);
     if (state->unlimited && state->rate_count > 0)
         mistake(reading, value, "unlimited and a rate together; write one of them");
-    else if (!state->wrong && (state->unlimited || state->rate_count > 0) && !state->draft->broken) {
-        uint32_t index = intern_override(reading, state);
-        if (index != WORDS_NONE)
+    else if (!state->wrong && (state->unlimited || state->rate_count > 0)) {
+        uint32_t index = state->draft->unshaped ? 0 : intern_override(reading, state);
+        if (index != WORDS_NONE && !state->draft->unkeyed)
             add_key(reading, key, state, index);
     }
 }

@@ -179,6 +179,9 @@ static inline bool policy_in_class(const struct policy_class_set *classes, uint3
 /* The override for a key's part (its text as it is in the request, or its address), or NULL. */
 const struct policy_override *policy_override_find(const struct policy_overrides *overrides, struct drossel_text text,
                                                    const struct drossel_address *address);
+/* The same for an account, however it is spelled: all spellings are one key, and have one limit. */
+const struct policy_override *policy_override_of_account(const struct policy_overrides *overrides,
+                                                         struct drossel_text account);
 
 /* Cost of a request for a limit. */
 uint64_t policy_cost_of(const struct policy_limit *limit, const struct policy_class_set *classes);

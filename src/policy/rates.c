@@ -85,23 +85,30 @@ bool accept_unit(struct reading *reading, const struct limit_draft *draft, const
     return false;
 }
 
+/* False after telling a mistake. */
+static bool compile_rate(struct reading *reading, const struct limit_draft *draft, const struct rate_text *rate,
+                         struct engine_limit *compiled)
+{
+    struct engine_spec spec = spec_of_rate(draft, rate);
+    const char *wrong = engine_compile(&spec, compiled);
+    if (wrong != NULL)
+        mistake(reading, rate->node, "rate \"%s\": %s", quotable(reading->arena, rate->node->text), wrong);
+    return wrong == NULL;
+}
+
 uint32_t add_rate(struct reading *reading, const struct limit_draft *draft, const struct rate_text *rate,
                   uint32_t place, const char *name)
 {
-    struct engine_spec spec = spec_of_rate(draft, rate);
     struct engine_limit compiled;
-    const char *wrong = engine_compile(&spec, &compiled);
-    if (wrong != NULL) {
-        mistake(reading, rate->node, "rate \"%s\": %s", quotable(reading->arena, rate->node->text), wrong);
+    if (!compile_rate(reading, draft, rate, &compiled))
         return UINT32_MAX;
-    }
     if (reading->rates.count >= POLICY_RATES_MAX) {
         if (reading->rates.count == POLICY_RATES_MAX)
             mistake(reading, rate->node,
                     "more than %d rates in all limits and overrides together; let keys share rates", POLICY_RATES_MAX);
         return UINT32_MAX;
     }
-    check_refunds(reading, rate, &spec);
+    check_refunds(reading, rate, &compiled.spec);
     struct policy_rate *one = arena_push(reading->arena, &reading->rates, sizeof(*one));
     *one = (struct policy_rate){ .engine = compiled,
                                  .name = name,
@@ -134,6 +141,14 @@ static bool action_is_known(const struct limit_draft *draft)
            (node->kind == NODE_SCALAR && text_is(node->text, "refuse"));
 }
 
+/* The same for the algorithm.  Of a misspelt one nobody can say what goes with it. */
+static bool algorithm_is_known(const struct limit_draft *draft)
+{
+    const struct node *node = draft->at[KEY_ALGORITHM];
+    return node == NULL || draft->spec.algorithm != ENGINE_SLIDING ||
+           (node->kind == NODE_SCALAR && text_is(node->text, "sliding"));
+}
+
 /* Keys that mean nothing without another, or nothing together. */
 static void check_companions(struct reading *reading, struct limit_draft *draft)
 {
@@ -141,6 +156,7 @@ static void check_companions(struct reading *reading, struct limit_draft *draft)
     bool failures = draft->limit->failures, rated = draft->rate_count > 0;
     bool distinct = draft->limit->distinct != POLICY_NOT_DISTINCT;
     enum policy_action action = draft->limit->action;
+    bool known = algorithm_is_known(draft);
     bool windowed = spec->algorithm == ENGINE_SLIDING || spec->algorithm == ENGINE_FIXED;
     bool blocks = draft->at[KEY_BLOCK] != NULL || draft->at[KEY_BAN] != NULL;
     const struct {
@@ -148,17 +164,17 @@ static void check_companions(struct reading *reading, struct limit_draft *draft)
         enum limit_key key;
         const char *text;
     } rules[] = {
-        { windowed, KEY_BURST, "`burst` without a bucket; write algorithm: bucket or leaky, or leave it out" },
-        { spec->algorithm != ENGINE_FIXED, KEY_FROM,
+        { known && windowed, KEY_BURST, "`burst` without a bucket; write algorithm: bucket or leaky, or leave it out" },
+        { known && spec->algorithm != ENGINE_FIXED, KEY_FROM,
           "`from` without a fixed window; write algorithm: fixed, or leave it out" },
-        { spec->algorithm != ENGINE_LEAKY, KEY_DELAY,
+        { known && spec->algorithm != ENGINE_LEAKY, KEY_DELAY,
           "`delay` without a leaky bucket; write algorithm: leaky, or action: delay, or leave it out" },
         { !blocks, KEY_EXTEND, "`extend` without `block` or `ban`; write how long the block is, or leave it out" },
         { rated && !failures, KEY_HOLD,
           "`hold` on a limit that counts no failures; write allow: N failures per T, or leave it out" },
         { rated && !failures, KEY_RESET_ON,
           "`reset_on` on a limit that counts no failures; write allow: N failures per T, or leave it out" },
-        { distinct && spec->algorithm != ENGINE_SLIDING, KEY_ALGORITHM,
+        { distinct && known && spec->algorithm != ENGINE_SLIDING, KEY_ALGORITHM,
           "`algorithm` on a limit that counts different ones, which has its own; leave it out" },
         { distinct, KEY_COST, "`cost` on a limit that counts different ones; leave it out" },
         { distinct && action == POLICY_DELAY, KEY_ACTION,
@@ -203,13 +219,21 @@ static void check_distinct(struct reading *reading, struct limit_draft *draft)
     const struct policy_limit *limit = draft->limit;
     bool accounts = limit->distinct == POLICY_DISTINCT_ACCOUNTS;
     const struct policy_subject *subject = (const struct policy_subject *)reading->subjects.items + limit->subject;
-    if (limit->distinct == POLICY_NOT_DISTINCT || draft->broken ||
+    if (limit->distinct == POLICY_NOT_DISTINCT || draft->unkeyed ||
         !has_part(subject, accounts ? POLICY_BY_ACCOUNT : POLICY_BY_ADDRESS))
         return;
     mistake(reading, draft->rate[0].node,
             accounts ? "different accounts of a key that is one account; write by: address"
                      : "different addresses of a key that is one address; write by: account");
     draft->broken = true;
+}
+
+/* Of a limit that has other mistakes. */
+static void tell_rates(struct reading *reading, const struct limit_draft *draft)
+{
+    struct engine_limit compiled;
+    for (uint32_t place = 0; place < draft->rate_count && !draft->unshaped; place++)
+        (void)compile_rate(reading, draft, &draft->rate[place], &compiled);
 }
 
 void compile_limit(struct reading *reading, struct limit_draft *draft)
@@ -219,8 +243,10 @@ void compile_limit(struct reading *reading, struct limit_draft *draft)
     check_distinct(reading, draft);
     if (!limit->failures)
         limit->hold_ns = 0;
-    if (draft->broken)
+    if (draft->broken) {
+        tell_rates(reading, draft);
         return;
+    }
     limit->needs_body = needs_body(reading, limit);
     limit->first_rate = (uint32_t)reading->rates.count;
     for (uint32_t place = 0; place < draft->rate_count; place++) {

@@ -60,6 +60,9 @@ struct limit_draft {
     uint32_t rate_count;
     struct engine_spec spec; /* all but count and period */
     bool broken;             /* has a mistake: not compiled, not warned about */
+    bool unshaped;           /* algorithm or burst is one: what hangs on them is not told */
+    bool unkeyed;            /* `by` is one, or not there: likewise */
+    bool crowded;            /* told of more rates than there may be */
     enum store_kind store;
 };
 
@@ -128,7 +131,7 @@ bool read_byte_count(struct reading *reading, const struct node *node, uint64_t 
 bool read_percent_ppm(struct reading *reading, const struct node *node, uint32_t *out);
 bool read_factor_milli(struct reading *reading, const struct node *node, uint32_t *out);
 bool read_rate(struct reading *reading, const struct node *node, struct rate_text *out);
-/* A decimal number without sign.  False if it is none or overflows. */
+/* A decimal number without sign; what no 64 bits hold is UINT64_MAX.  False if it is none. */
 bool parse_number(struct drossel_text text, uint64_t *out);
 bool is_token(struct drossel_text text); /* RFC 9110 section 5.6.2 */
 bool is_name(struct drossel_text text);  /* of a class or limit */

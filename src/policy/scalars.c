@@ -71,12 +71,19 @@ bool read_text(struct reading *reading, const struct node *node, const char *wha
     return true;
 }
 
+/* The text of a scalar for a message, or what the node is instead. */
+static const char *shown(struct reading *reading, const struct node *node)
+{
+    if (node->kind != NODE_SCALAR || node_is_null(node))
+        return node_kind_name(node);
+    return arena_format(reading->arena, "\"%s\"", quotable(reading->arena, node->text));
+}
+
 bool read_flag(struct reading *reading, const struct node *node, bool *out)
 {
     bool yes = node->kind == NODE_SCALAR && text_is(node->text, "true");
     if (!yes && (node->kind != NODE_SCALAR || !text_is(node->text, "false"))) {
-        mistake(reading, node, "\"%s\"; write true or false",
-                node->kind == NODE_SCALAR ? quotable(reading->arena, node->text) : node_kind_name(node));
+        mistake(reading, node, "%s; write true or false", shown(reading, node));
         return false;
     }
     *out = yes;
@@ -89,22 +96,16 @@ bool parse_number(struct drossel_text text, uint64_t *out)
 {
     uint64_t number = 0;
     for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9' || __builtin_mul_overflow(number, UINT64_C(10), &number) ||
-            __builtin_add_overflow(number, (uint64_t)(text.data[i] - '0'), &number))
+        if (text.data[i] < '0' || text.data[i] > '9')
             return false;
+        if (__builtin_mul_overflow(number, UINT64_C(10), &number) ||
+            __builtin_add_overflow(number, (uint64_t)(text.data[i] - '0'), &number))
+            number = UINT64_MAX;
     }
     if (text.size == 0)
         return false;
     *out = number;
     return true;
-}
-
-/* The text of a scalar for a message, or what the node is instead. */
-static const char *shown(struct reading *reading, const struct node *node)
-{
-    if (node->kind != NODE_SCALAR || node_is_null(node))
-        return node_kind_name(node);
-    return arena_format(reading->arena, "\"%s\"", quotable(reading->arena, node->text));
 }
 
 bool read_number(struct reading *reading, const struct node *node, uint64_t least, uint64_t most, uint64_t *out)

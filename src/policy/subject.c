@@ -139,7 +139,7 @@ static void read_by_item(struct reading *reading, const struct node *node, void 
     struct subject_reading *state = into;
     struct drossel_text text;
     struct policy_part part;
-    if (state->draft->broken && state->subject.part_count == POLICY_PARTS_MAX)
+    if (state->draft->unkeyed && state->subject.part_count == POLICY_PARTS_MAX)
         return;
     bool read = read_text(reading, node, "what the key is made of, as address", &text);
     if (read && !parse_part(reading, text, &part)) {
@@ -153,7 +153,7 @@ static void read_by_item(struct reading *reading, const struct node *node, void 
         mistake(reading, node, "\"%s\" stands here twice; leave one out", quotable(reading->arena, text));
         read = false;
     }
-    state->draft->broken = state->draft->broken || !read;
+    state->draft->unkeyed = state->draft->unkeyed || !read;
 }
 
 /* The index of the subject; equal ones are kept once. */
@@ -180,10 +180,11 @@ void read_by(struct reading *reading, const struct node *key, void *into)
     for (unsigned i = 0; i < state.subject.part_count; i++)
         if (state.subject.part[i].kind == POLICY_BY_SITE && state.subject.part_count > 1) {
             mistake(reading, key->value, "\"site\" is one key for everybody; leave it out beside other parts");
-            state.draft->broken = true;
+            state.draft->unkeyed = true;
         }
     if (state.subject.part_count == 0)
-        state.draft->broken = true;
+        state.draft->unkeyed = true;
     else
         state.draft->limit->subject = intern_subject(reading, &state.subject);
+    state.draft->broken = state.draft->broken || state.draft->unkeyed;
 }

@@ -292,6 +292,14 @@ size_t account_fold(struct drossel_text raw, char *out, size_t cap, enum account
     return text.size;
 }
 
+size_t account_counted(struct drossel_text raw, char out[1 + ACCOUNT_MAX])
+{
+    enum account_class class;
+    size_t size = account_fold(account_trim(raw), out + 1, ACCOUNT_MAX, &class);
+    out[0] = (char)class;
+    return 1 + size;
+}
+
 /* ---- digests ---- */
 
 void account_digest(const void *secret, size_t secret_size, const char *class, struct drossel_text message,

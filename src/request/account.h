@@ -44,7 +44,11 @@ struct drossel_text account_trim(struct drossel_text raw);
  * for what stands before the dot that a domain has lost (`a@b..`). */
 size_t account_fold(struct drossel_text raw, char *out, size_t cap, enum account_class *class);
 
-/* The same for a given class, ACCOUNT_USER, ACCOUNT_EMAIL or ACCOUNT_MAILBOX.  False, and `out` undefined, if `raw` is not
+/* The name as limits count it: account_fold of account_trim, with its class in front, so that no two kinds are ever one.  Returns the
+ * bytes written; 1: nothing is left of the name. */
+size_t account_counted(struct drossel_text raw, char out[1 + ACCOUNT_MAX]);
+
+/* Folds for a given class, ACCOUNT_USER, ACCOUNT_EMAIL or ACCOUNT_MAILBOX.  False, and `out` undefined, if `raw` is not
  * UTF-8 or, for the latter two, no e-mail address.  ACCOUNT_MAILBOX knows the rules that Gmail has published (no dots, no +tag,
  * one domain); elsewhere only the receiving host may interpret a local part (RFC 5321 section 2.3.11). */
 DROSSEL_MUST_CHECK bool account_fold_as(enum account_class class, struct drossel_text raw, char *out, size_t cap,

@@ -13,8 +13,8 @@
  * Names of fields and keys are compared after decoding, without regard to ASCII case (Go and .NET do so), and for forms
  * as PHP reads them: leading spaces and what follows a NUL count for nothing, and `.`, ` ` and `[` stand for `_`.  `email[]`
  * is another field than `email`, but makes the body malformed.  A JSON path has keys of objects, separated by dots; it does not
- * reach into arrays.  An integer counts in plain digits, however JSON writes it (5.0 and 5e0 are 5); null is absent; another
- * kind of value, a fraction too, makes the body malformed.  A field that is there more than once, each time with another value, is
+ * reach into arrays.  An integer counts in plain digits, however JSON writes it (5.0 and 5e0 are 5), and beyond 2^53 also
+ * as what a double makes of it; null is absent; another kind of value, a fraction too, makes the body malformed.  A field that is there more than once, each time with another value, is
  * reported each time; an empty value is absent.
  *
  * Which parser reads a body depends on Content-Type; but what begins like JSON is read as JSON under any type (many

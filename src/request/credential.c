@@ -15,56 +15,32 @@ static struct drossel_text trim(const char *start, const char *end)
     return (struct drossel_text){ start, (size_t)(end - start) };
 }
 
-static struct drossel_text unquote(struct drossel_text value)
+/* ---- cookies ---- */
+
+/* Is a cookie of this name the one that is wanted, as one application or another compares them? */
+static bool is_cookie(struct drossel_text name, struct drossel_text wanted)
 {
-    if (value.size >= 2 && value.data[0] == '"' && value.data[value.size - 1] == '"') {
-        value.data++;
-        value.size -= 2;
+    char decoded[BODY_NAME_MAX];
+    bool ignored = false;
+    if (memchr(name.data, '%', name.size) != NULL) {
+        size_t size = form_decode(name, false, decoded, sizeof decoded, &ignored);
+        name = (struct drossel_text){ decoded, size < sizeof decoded ? size : sizeof decoded };
     }
-    return value;
+    return form_name_compare(name, wanted) != FORM_NAME_OTHER;
 }
 
 /* `value` of a pair `name=value`; false if the pair has another name. */
 static bool pair_value(struct drossel_text pair, struct drossel_text name, struct drossel_text *value)
 {
-    if (pair.size <= name.size || memcmp(pair.data, name.data, name.size) != 0 || pair.data[name.size] != '=')
+    const char *equals = memchr(pair.data, '=', pair.size);
+    if (equals == NULL || !is_cookie(trim(pair.data, equals), name))
         return false;
-    *value = unquote((struct drossel_text){ pair.data + name.size + 1, pair.size - name.size - 1 });
-    return true;
-}
-
-/* The same of a pair whose name is one that an application may take for it. */
-static bool pair_value_of_any(struct drossel_text pair, struct drossel_text name, struct drossel_text *value)
-{
-    const char *equals = pair.size == 0 ? NULL : memchr(pair.data, '=', pair.size), *end = pair.data + pair.size;
-    if (equals == NULL || form_name_compare(trim(pair.data, equals), name) != FORM_NAME_SAME)
-        return false;
-    *value = unquote(trim(equals + 1, end));
-    return true;
-}
-
-bool credential_cookie(struct drossel_text line, struct drossel_text name, struct drossel_text *value)
-{
-    const char *at = line.data;
-    size_t left = line.size;
-    while (left > 0 && name.size > 0) {
-        const char *end = memchr(at, ';', left);
-        size_t size = end == NULL ? left : (size_t)(end - at);
-        struct drossel_text found;
-        if (pair_value(trim(at, at + size), name, &found)) {
-            if (found.size == 0)
-                return false;
-            *value = found;
-            return true;
-        }
-        left -= size;
-        at += size;
-        if (left > 0) {
-            left--;
-            at++;
-        }
+    *value = trim(equals + 1, pair.data + pair.size);
+    if (value->size >= 2 && value->data[0] == '"' && value->data[value->size - 1] == '"') {
+        value->data++;
+        value->size -= 2;
     }
-    return false;
+    return true;
 }
 
 bool credential_cookie_next(struct drossel_text *rest, struct drossel_text name, struct drossel_text *value)
@@ -76,7 +52,7 @@ bool credential_cookie_next(struct drossel_text *rest, struct drossel_text name,
         size += end != NULL;
         rest->data += size;
         rest->size -= size;
-        if (pair_value_of_any(pair, name, &found) && found.size > 0) {
+        if (pair_value(pair, name, &found) && found.size > 0) {
             *value = found;
             return true;
         }
@@ -84,34 +60,57 @@ bool credential_cookie_next(struct drossel_text *rest, struct drossel_text name,
     return false;
 }
 
-static int octal_value(struct drossel_text text, size_t at)
+bool credential_cookie_reads(struct drossel_text value, enum cookie_reading reading)
 {
-    int value = 0;
-    if (text.size - at < 3)
-        return -1;
-    for (size_t i = at; i < at + 3; i++) {
-        if (text.data[i] < '0' || text.data[i] > '7')
-            return -1;
-        value = value * 8 + (text.data[i] - '0');
-    }
-    return value < 256 ? value : -1;
+    static const char marks[] = { [COOKIE_ESCAPED] = '%', [COOKIE_PLUS] = '+', [COOKIE_QUOTED] = '\\' };
+    return memchr(value.data, marks[reading], value.size) != NULL;
 }
 
-size_t credential_cookie_decode(struct drossel_text value, char *out, size_t cap)
+static bool is_octal(char c, char most)
 {
-    bool ignored = false;
-    size_t size = form_decode(value, false, out, cap, &ignored), kept = 0;
-    const struct drossel_text text = { out, size };
-    if (size > cap)
-        return size;
-    for (size_t at = 0; at < size; at++) {
-        int octal = out[at] == '\\' ? octal_value(text, at + 1) : -1;
-        at += out[at] == '\\' && octal < 0 && at + 1 < size;
-        out[kept++] = octal < 0 ? out[at] : (char)octal;
-        at += octal < 0 ? 0 : 3;
-    }
-    return kept;
+    return c >= '0' && c <= most;
 }
+
+/* The byte that a backslash at `at` makes, and the size of what was read. */
+static char unquote(const char *at, size_t left, size_t *size)
+{
+    if (left >= 4 && is_octal(at[1], '3') && is_octal(at[2], '7') && is_octal(at[3], '7')) {
+        *size = 4;
+        return (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
+    }
+    *size = 2;
+    return at[1];
+}
+
+static char decode_byte(const char *at, size_t left, enum cookie_reading reading, size_t *size)
+{
+    *size = 1;
+    if (*at == '\\' && left >= 2 && reading == COOKIE_QUOTED)
+        return unquote(at, left, size);
+    if (*at == '+' && reading == COOKIE_PLUS)
+        return ' ';
+    int high = *at == '%' && left >= 3 ? body_hex(at[1]) : -1, low = high < 0 ? -1 : body_hex(at[2]);
+    if (low < 0)
+        return *at;
+    *size = 3;
+    return (char)(high << 4 | low);
+}
+
+size_t credential_cookie_decode(struct drossel_text value, enum cookie_reading reading, char *out, size_t cap)
+{
+    size_t written = 0, size;
+    for (size_t at = 0; at < value.size; at += size) {
+        char c = decode_byte(value.data + at, value.size - at, reading, &size);
+        if (written == 0 && (unsigned char)c <= ' ')
+            continue;
+        if (written < cap)
+            out[written] = c;
+        written++;
+    }
+    return written;
+}
+
+/* ---- Authorization ---- */
 
 /* What follows the scheme; false for another scheme or nothing. */
 static bool after_scheme(struct drossel_text line, const char *scheme, struct drossel_text *rest)

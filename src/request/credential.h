@@ -12,17 +12,26 @@
 
 #define CREDENTIAL_BASIC_MAX 1024 /* bytes of `user:password`; what is longer counts as absent */
 
-/* The first cookie `name` of a Cookie line (RFC 6265 section 4.2), without surrounding quotes.  Names are compared
- * exactly, values are not decoded: it is a token, and another spelling of it is none. */
-bool credential_cookie(struct drossel_text line, struct drossel_text name, struct drossel_text *value);
-
-/* The next cookie of what is left of a Cookie line that is not empty, and that some application takes for `name`: in any case, with white
- * space before the `=` (Django), with `.` for `_` (PHP); moves `rest` behind it. */
+/* The next cookie `name` of what is left of a Cookie line (RFC 6265 section 4.2) that is not empty; moves `rest` behind it.  The value is as
+ * it was sent, without surrounding white space and quotes.  Names are compared as the most lenient application does: like those of
+ * form fields (body.h), since PHP takes both alike, and after decoding, as some do. */
 bool credential_cookie_next(struct drossel_text *rest, struct drossel_text name, struct drossel_text *value);
 
-/* The value as most applications decode it: %XX (PHP, Express, Rack), then backslashes, with three octal digits too (Python).  So all ways to
- * write a name are one.  Writes at most `cap` bytes; returns the size of the whole, which is not longer than the value. */
-size_t credential_cookie_decode(struct drossel_text value, char *out, size_t cap);
+/* What applications make of a cookie's value.  RFC 6265 gives escapes no meaning, so each framework has its own; whoever counts by a
+ * value has to see through all of them, or one account has as many keys as spellings. */
+enum cookie_reading {
+    COOKIE_ESCAPED, /* %XX is a byte, all else stands for itself: PHP, Express; and those who decode nothing, but for names with a `%` */
+    COOKIE_PLUS,    /* and `+` is a space: Rack */
+    COOKIE_QUOTED   /* \ooo and \c are a byte, too: Python's http.cookies, Django, Werkzeug */
+};
+#define COOKIE_READINGS 3
+
+/* Does the value hold what is particular to this reading? If it holds none of it, no reading differs from the value as it is. */
+bool credential_cookie_reads(struct drossel_text value, enum cookie_reading reading);
+
+/* Decodes a value.  White space and control characters at its beginning, which applications take off accounts, are left out, so that they
+ * do not fill the room.  What is no escape stays.  Writes at most `cap` bytes; returns the size of the whole. */
+size_t credential_cookie_decode(struct drossel_text value, enum cookie_reading reading, char *out, size_t cap);
 
 /* The user of an Authorization line of the scheme Basic (RFC 7617): base64 of `user:password`, padded or not, is decoded
  * into `buffer`, of which `user` is the part before the first colon; the password is wiped. */

@@ -166,7 +166,7 @@ static bool is_long_enough(struct drossel_text name, struct drossel_text wanted)
     return name.size >= wanted.size || (wanted.size > 0 && is_bracket(wanted.data[wanted.size - 1]));
 }
 
-static __attribute__((noinline)) void take_pair(const struct pair *pair, const struct body_search *search)
+static void take_pair(const struct pair *pair, const struct body_search *search)
 {
     for (uint32_t i = 0; i < search->source_count; i++)
         if (search->sources[i].kind == BODY_FORM && is_long_enough(pair->name, search->sources[i].name))

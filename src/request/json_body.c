@@ -1,27 +1,8 @@
-/* Values of JSON by dotted path. */
-#include "request/json_body.h"
+/* Values of JSON by dotted path: the grammar, token by token. */
+#include "request/json_scan.h"
 #include "hint.h"
-#include "request/scan.h"
 
 #include <string.h>
-
-/* What the grammar allows next; anything else is a fault, and read all the same. */
-enum expected { VALUE, VALUE_OR_END, KEY, KEY_OR_END, ANYTHING /* in a container too deep to know */, AFTER };
-
-struct scan {
-    const char *begin, *at, *end;
-    const struct body_search *search;
-    size_t depth; /* open containers */
-    enum expected expected;
-    bool faulty;
-    size_t deepest; /* keys in the longest path: below that nothing is wanted */
-    /* For each source: how many keys of its path the keys of the open objects are, counted from the root; 0 for other sources.
-     * A key at depth d is the path's d-th only if d - 1 were so before.  Entries above the current depth are stale, and
-     * corrected by the next key. */
-    size_t matched[BODY_SOURCES_MAX];
-    size_t wanted[BODY_SOURCES_MAX];           /* keys in its path; 0 for sources of other kinds */
-    uint8_t is_object[JSON_DEPTH_CHECKED / 8]; /* a bit for each open container */
-};
 
 /* ---- tokens ---- */
 
@@ -52,7 +33,7 @@ static const char *comment_end(const char *at, const char *end)
     return close == NULL ? end : close + 2;
 }
 
-static void skip_space_and_comments(struct scan *scan)
+static void skip_space_and_comments(struct json_scan *scan)
 {
     for (;;) {
         while (scan->at < scan->end && is_kind(*scan->at, SPACE))
@@ -66,45 +47,19 @@ static void skip_space_and_comments(struct scan *scan)
 }
 
 /* Mostly there is none, and no call. */
-static inline void skip_space(struct scan *scan)
+static inline void skip_space(struct json_scan *scan)
 {
     if (scan->at < scan->end && is_kind(*scan->at, SPACE | SLASH))
         skip_space_and_comments(scan);
 }
 
-/* Which bytes of a block are the quote, a backslash or a control character. */
-static inline uint32_t marks_in(const char *at, char quote)
-{
-    scan_block bytes = scan_load(at);
-    scan_block found = (scan_block)(bytes == scan_all(quote)) | (scan_block)(bytes == scan_all('\\'));
-    return scan_bits(found | (scan_block)(bytes < scan_all(' ')));
-}
-
-/* The first of those from `at` on.  Sixteen at a time: most of a body is the inside of strings; for the rest the body's last sixteen bytes are
- * looked at again, where it has so many.  `begin`: of the body. */
-static inline const char *run_end(const char *begin, const char *at, const char *end, char quote)
-{
-    for (; end - at >= SCAN_BYTES; at += SCAN_BYTES) {
-        uint32_t marks = marks_in(at, quote);
-        if (marks != 0)
-            return at + __builtin_ctz(marks);
-    }
-    if (at < end && end - begin >= SCAN_BYTES) {
-        uint32_t marks = marks_in(end - SCAN_BYTES, quote) >> (SCAN_BYTES - (end - at));
-        return marks != 0 ? at + __builtin_ctz(marks) : end;
-    }
-    while (at < end && *at != quote && *at != '\\' && (unsigned char)*at >= ' ')
-        at++;
-    return at;
-}
-
 /* Reads a string, its opening quote being at `at`; returns its inside. */
-static inline struct drossel_text read_string(struct scan *scan, char quote, bool *escapes)
+static inline struct drossel_text read_string(struct json_scan *scan, char quote, bool *escapes)
 {
     const char *start = ++scan->at, *at = start, *end = scan->end;
     scan->faulty |= quote != '"';
     for (;; at++) {
-        at = run_end(scan->begin, at, end, quote);
+        at = json_run_end(scan->begin, at, end, quote);
         if (at == end || *at == quote)
             break;
         if (*at != '\\') {
@@ -121,7 +76,7 @@ static inline struct drossel_text read_string(struct scan *scan, char quote, boo
 }
 
 /* Reads a number, a literal or whatever else stands there: at least one byte. */
-static struct drossel_text read_word(struct scan *scan)
+static struct drossel_text read_word(struct json_scan *scan)
 {
     const char *start = scan->at++;
     while (scan->at < scan->end && !is_kind(*scan->at, ENDS_WORD))
@@ -173,7 +128,7 @@ static inline char next_letter(struct drossel_text text, size_t *at)
     return letter >= 'A' && letter <= 'Z' ? (char)(letter | 0x20) : letter;
 }
 
-static bool is_same_key(struct drossel_text key, struct drossel_text wanted)
+bool json_is_same_key(struct drossel_text key, struct drossel_text wanted)
 {
     size_t i = 0, j = 0;
     while (i < key.size && i < wanted.size && key.data[i] == wanted.data[i]) /* nearly always as it is written */
@@ -186,12 +141,12 @@ static bool is_same_key(struct drossel_text key, struct drossel_text wanted)
 }
 
 /* Is a key at this depth of interest to a source? */
-static bool is_on_path(const struct scan *scan, size_t source)
+static bool is_on_path(const struct json_scan *scan, size_t source)
 {
     return scan->wanted[source] >= scan->depth && scan->matched[source] + 1 >= scan->depth;
 }
 
-static void take_key(struct scan *scan, struct drossel_text key, bool escapes)
+static void take_key(struct json_scan *scan, struct drossel_text key, bool escapes)
 {
     char decoded[BODY_NAME_MAX];
     if (scan->depth == 0 || scan->depth > scan->deepest)
@@ -206,25 +161,25 @@ static void take_key(struct scan *scan, struct drossel_text key, bool escapes)
         struct drossel_text wanted = scan->search->sources[i].name;
         if (scan->wanted[i] > 1)
             wanted = path_key(wanted, scan->depth - 1);
-        scan->matched[i] = is_same_key(key, wanted) ? scan->depth : scan->depth - 1;
+        scan->matched[i] = json_is_same_key(key, wanted) ? scan->depth : scan->depth - 1;
     }
 }
 
 /* Is the value that begins here one that the source wants? */
-static bool is_wanted(const struct scan *scan, size_t source)
+static bool is_wanted(const struct json_scan *scan, size_t source)
 {
     return scan->wanted[source] == scan->depth && scan->matched[source] == scan->depth && scan->depth > 0;
 }
 
 /* ---- values ---- */
 
-static bool is_value_expected(const struct scan *scan)
+static bool is_value_expected(const struct json_scan *scan)
 {
-    return scan->expected == VALUE || scan->expected == VALUE_OR_END || scan->expected == ANYTHING;
+    return scan->expected == JSON_VALUE || scan->expected == JSON_VALUE_OR_END || scan->expected == JSON_ANYTHING;
 }
 
 /* A wanted value of a kind that names no account. */
-static void refuse_value(struct scan *scan)
+static void refuse_value(struct json_scan *scan)
 {
     if (scan->depth > scan->deepest)
         return;
@@ -232,7 +187,7 @@ static void refuse_value(struct scan *scan)
         scan->faulty |= is_wanted(scan, i);
 }
 
-static void keep_string(struct scan *scan, uint32_t source, struct drossel_text raw, bool escapes)
+void json_keep_string(struct json_scan *scan, uint32_t source, struct drossel_text raw, bool escapes)
 {
     size_t cap;
     if (!escapes) {
@@ -243,13 +198,13 @@ static void keep_string(struct scan *scan, uint32_t source, struct drossel_text 
     body_keep(scan->search, source, json_decode(raw, room, cap, &scan->faulty));
 }
 
-static void take_string(struct scan *scan, struct drossel_text raw, bool escapes)
+static void take_string(struct json_scan *scan, struct drossel_text raw, bool escapes)
 {
     if (scan->depth > scan->deepest)
         return;
     for (uint32_t i = 0; i < scan->search->source_count; i++)
         if (is_wanted(scan, i))
-            keep_string(scan, i, raw, escapes);
+            json_keep_string(scan, i, raw, escapes);
 }
 
 /* Most numbers are, and need no call. */
@@ -266,9 +221,8 @@ static bool is_word(struct drossel_text word, const char *text)
     return word.size == strlen(text) && memcmp(word.data, text, word.size) == 0;
 }
 
-static void take_word(struct scan *scan, struct drossel_text word)
+static void take_word(struct json_scan *scan, struct drossel_text word)
 {
-    size_t cap;
     char first = word.data[0];
     if (first == 'n' && is_word(word, "null"))
         return;
@@ -278,29 +232,27 @@ static void take_word(struct scan *scan, struct drossel_text word)
         scan->faulty = true;
     if (scan->depth > scan->deepest)
         return;
-    for (uint32_t i = 0; i < scan->search->source_count; i++) {
-        char *room = body_room(scan->search, &cap);
+    for (uint32_t i = 0; i < scan->search->source_count; i++)
         if (is_wanted(scan, i))
-            body_keep(scan->search, i, json_number(word, room, cap, &scan->faulty));
-    }
+            json_keep_number(scan->search, i, word, &scan->faulty);
 }
 
 /* A string or word: a key if a colon follows, else a value. */
-static void take_scalar(struct scan *scan)
+static void take_scalar(struct json_scan *scan)
 {
     bool quoted = *scan->at == '"' || *scan->at == '\'', escapes = false;
     struct drossel_text text = quoted ? read_string(scan, *scan->at, &escapes) : read_word(scan);
     skip_space(scan);
     if (scan->at < scan->end && *scan->at == ':') {
         scan->at++;
-        scan->faulty |=
-            !quoted || (scan->expected != KEY && scan->expected != KEY_OR_END && scan->expected != ANYTHING);
+        scan->faulty |= !quoted || (scan->expected != JSON_KEY && scan->expected != JSON_KEY_OR_END &&
+                                    scan->expected != JSON_ANYTHING);
         take_key(scan, text, escapes);
-        scan->expected = VALUE;
+        scan->expected = JSON_VALUE;
         return;
     }
     scan->faulty |= !is_value_expected(scan);
-    scan->expected = AFTER;
+    scan->expected = JSON_AFTER;
     if (quoted)
         take_string(scan, text, escapes);
     else
@@ -309,7 +261,7 @@ static void take_scalar(struct scan *scan)
 
 /* ---- containers ---- */
 
-static void open_container(struct scan *scan, bool object)
+static void open_container(struct json_scan *scan, bool object)
 {
     scan->faulty |= !is_value_expected(scan);
     refuse_value(scan);
@@ -318,34 +270,34 @@ static void open_container(struct scan *scan, bool object)
         *byte = object ? *byte | bit : *byte & (uint8_t)~bit;
     }
     scan->depth++;
-    scan->expected = object ? KEY_OR_END : VALUE_OR_END;
+    scan->expected = object ? JSON_KEY_OR_END : JSON_VALUE_OR_END;
 }
 
 /* What may follow a comma in the innermost container. */
-static enum expected expected_inside(const struct scan *scan)
+static enum json_expected expected_inside(const struct json_scan *scan)
 {
     if (scan->depth == 0 || scan->depth > JSON_DEPTH_CHECKED)
-        return ANYTHING;
+        return JSON_ANYTHING;
     size_t index = scan->depth - 1;
-    return scan->is_object[index / 8] >> (index % 8) & 1 ? KEY : VALUE;
+    return scan->is_object[index / 8] >> (index % 8) & 1 ? JSON_KEY : JSON_VALUE;
 }
 
-static void close_container(struct scan *scan, bool object)
+static void close_container(struct json_scan *scan, bool object)
 {
-    enum expected inside = expected_inside(scan);
-    scan->faulty |= scan->depth == 0 || (inside != ANYTHING && (inside == KEY) != object);
-    scan->faulty |= scan->expected != AFTER && scan->expected != (object ? KEY_OR_END : VALUE_OR_END);
+    enum json_expected inside = expected_inside(scan);
+    scan->faulty |= scan->depth == 0 || (inside != JSON_ANYTHING && (inside == JSON_KEY) != object);
+    scan->faulty |= scan->expected != JSON_AFTER && scan->expected != (object ? JSON_KEY_OR_END : JSON_VALUE_OR_END);
     scan->depth -= scan->depth > 0;
-    scan->expected = AFTER;
+    scan->expected = JSON_AFTER;
 }
 
-static void take_comma(struct scan *scan)
+static void take_comma(struct json_scan *scan)
 {
-    scan->faulty |= scan->expected != AFTER || scan->depth == 0;
+    scan->faulty |= scan->expected != JSON_AFTER || scan->depth == 0;
     scan->expected = expected_inside(scan);
 }
 
-static void take_token(struct scan *scan)
+static void take_token(struct json_scan *scan)
 {
     char c = *scan->at;
     switch (c) {
@@ -369,89 +321,10 @@ static void take_token(struct scan *scan)
     scan->at++;
 }
 
-/* A bit for each letter that a key of one that is wanted may begin with, by its lower five bits, which know no case. */
-static uint32_t first_letters(const struct scan *scan)
+static void take_plain_object(struct json_scan *scan)
 {
-    uint32_t letters = 0;
-    for (size_t i = 0; i < scan->search->source_count; i++) {
-        struct drossel_text name = scan->search->sources[i].name;
-        bool is_usual = name.size > 0 && (unsigned char)*name.data < 0x80;
-        if (scan->wanted[i] == 1)
-            letters |= is_usual ? UINT32_C(1) << (*name.data & 31) : UINT32_MAX;
-    }
-    return letters;
-}
-
-/* A member of the outermost object whose value is a string: take_key and take_string in one. */
-static __attribute__((noinline)) void take_member(struct scan *scan, struct drossel_text key, struct drossel_text value,
-                                                  bool escapes)
-{
-    for (uint32_t i = 0; i < scan->search->source_count; i++)
-        if (scan->wanted[i] == 1 && is_same_key(key, scan->search->sources[i].name))
-            keep_string(scan, i, value, escapes);
-}
-
-static inline const char *after_spaces(const char *at, const char *end)
-{
-    while (at < end && unlikely((unsigned char)*at <= ' ') && is_kind(*at, SPACE))
-        at++;
-    return at;
-}
-
-/* The closing quote of the string at `at`; NULL if there is none, or a fault in it. */
-static inline const char *string_end(const char *begin, const char *at, const char *end, bool *escapes)
-{
-    if (at == end || *at != '"')
-        return NULL;
-    for (at++;; at += 2) {
-        at = run_end(begin, at, end, '"');
-        if (unlikely(end - at < 2)) /* the object ends behind it */
-            return NULL;
-        if (likely(*at == '"'))
-            return at;
-        if (*at != '\\')
-            return NULL;
-        *escapes = true;
-    }
-}
-
-/* Members of the outermost object as nearly all are, `"key": "string",`, from its `{` at `at` on: without the state of the grammar.  The first one
- * that is anything else is left, from its key on, to those who read token by token.  Returns the last key. */
-static struct drossel_text take_plain_members(struct scan *scan)
-{
-    struct drossel_text last = { NULL, 0 };
-    const char *at = scan->at, *end = scan->end;
-    const uint32_t letters = first_letters(scan);
-    scan->depth = scan->is_object[0] = 1;
-    scan->expected = KEY_OR_END;
-    do {
-        bool escapes = false;
-        const char *key = scan->at = after_spaces(at + 1, end), *key_end = string_end(scan->begin, key, end, &escapes);
-        if (key_end == NULL || escapes)
-            return last;
-        const char *colon = after_spaces(key_end + 1, end);
-        if (colon == end || *colon != ':')
-            return last;
-        const char *value = after_spaces(colon + 1, end), *value_end = string_end(scan->begin, value, end, &escapes);
-        if (value_end == NULL)
-            return last;
-        at = after_spaces(value_end + 1, end);
-        if (at == end || (*at != ',' && *at != '}'))
-            return last;
-        last = (struct drossel_text){ key + 1, (size_t)(key_end - key - 1) };
-        if ((unsigned char)key[1] >= 0x80 || (letters >> (key[1] & 31) & 1) != 0)
-            take_member(scan, last, (struct drossel_text){ value + 1, (size_t)(value_end - value - 1) }, escapes);
-        scan->expected = KEY;
-    } while (*at == ',');
-    scan->at = at;
-    scan->expected = AFTER;
-    return last;
-}
-
-static void take_plain_object(struct scan *scan)
-{
-    struct drossel_text last = take_plain_members(scan);
-    bool is_closed = scan->expected == AFTER;
+    struct drossel_text last = json_take_plain_members(scan);
+    bool is_closed = scan->expected == JSON_AFTER;
     scan->at += is_closed;
     skip_space(scan);
     if (scan->at < scan->end && last.data != NULL) /* what follows without a key of its own counts as the last one's */
@@ -460,13 +333,13 @@ static void take_plain_object(struct scan *scan)
 }
 
 /* Not inlined: it would lie among the way of plain members, which mostly is all. */
-static __attribute__((noinline)) void take_tokens(struct scan *scan)
+static __attribute__((noinline)) void take_tokens(struct json_scan *scan)
 {
     for (; scan->at < scan->end; skip_space(scan))
         take_token(scan);
 }
 
-static void find_paths(struct scan *scan, const struct body_search *search)
+static void find_paths(struct json_scan *scan, const struct body_search *search)
 {
     scan->deepest = 0;
     for (size_t i = 0; i < search->source_count; i++) {
@@ -477,9 +350,10 @@ static void find_paths(struct scan *scan, const struct body_search *search)
     }
 }
 
-void json_values(struct drossel_text body, const struct body_search *search)
+/* Kept apart from the way of forms. */
+kept_apart void json_values(struct drossel_text body, const struct body_search *search)
 {
-    struct scan scan; /* not zeroed whole: a bit is set when its container opens */
+    struct json_scan scan; /* not zeroed whole: a bit is set when its container opens */
     if (body.size >= 3 && memcmp(body.data, "\xef\xbb\xbf", 3) == 0) {
         body.data += 3;
         body.size -= 3;
@@ -490,7 +364,7 @@ void json_values(struct drossel_text body, const struct body_search *search)
     scan.end = body.data + body.size;
     scan.search = search;
     scan.depth = 0;
-    scan.expected = VALUE;
+    scan.expected = JSON_VALUE;
     scan.faulty = false;
     find_paths(&scan, search);
     skip_space(&scan);
@@ -499,7 +373,7 @@ void json_values(struct drossel_text body, const struct body_search *search)
     skip_space(&scan);
     if (unlikely(scan.at < scan.end))
         take_tokens(&scan);
-    bool empty = scan.depth == 0 && scan.expected == VALUE;
-    scan.faulty |= !empty && (scan.depth > 0 || scan.expected != AFTER);
+    bool empty = scan.depth == 0 && scan.expected == JSON_VALUE;
+    scan.faulty |= !empty && (scan.depth > 0 || scan.expected != JSON_AFTER);
     search->found->malformed |= scan.faulty;
 }

@@ -22,10 +22,11 @@ void json_values(struct drossel_text body, const struct body_search *search);
  * three bytes that are no UTF-8, and a fault, as is an escape that JSON does not know (its letter stays). */
 size_t json_decode(struct drossel_text text, char *out, size_t cap, bool *faulty);
 
-/* One text for all ways to write an integer: 5.0, 50e-1 and 0.5e1 are 5.  What is no integer of JSON_INTEGER_DIGITS is copied
- * and a fault: 5.00000000000000001 is 5 to most applications, in as many spellings as one likes.  Writes at most `cap` bytes;
- * returns the size of the whole. */
-size_t json_number(struct drossel_text text, char *out, size_t cap, bool *faulty);
+/* Keeps what a number may be an account under.  An integer of at most JSON_INTEGER_DIGITS has one text for all ways to write it: 5.0, 50e-1
+ * and 0.5e1 are 5.  Beyond 2^53 it has a second one, that of the double which JavaScript makes of it and of its neighbours, where that differs.
+ * A fraction is a fault, and kept as it is and as both integers beside it: Jackson and PHP cut it off, and to all who read doubles
+ * 4.99999999999999999 is 5, in as many spellings as one likes.  What is no number, or longer, is a fault, and kept as it is. */
+void json_keep_number(const struct body_search *search, uint32_t source, struct drossel_text text, bool *faulty);
 
 /* Is it a number of RFC 8259? */
 bool json_is_number(struct drossel_text text);

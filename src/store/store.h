@@ -19,7 +19,7 @@ struct store_charge {
     uint8_t subject;             /* the caller's: which account of the request, for `name` */
     uint32_t open_counter;       /* 1 + index of the charge that counts this key's charges with an open outcome; 0: none */
     uint32_t counts_open_of;     /* the other way round: made only if that one is */
-    bool may_hold;               /* it may still wait for open outcomes */
+    bool may_hold;               /* it may still wait for open outcomes, and the request with it, advisory or not */
     bool held;                   /* result: refused, but only because of charges whose outcome is open: no block starts */
     bool told;                   /* inside: the verdict tells already what one more request would find */
     bool judged;                 /* result: false where another key's running block had decided already and this one is advisory */

@@ -159,9 +159,10 @@ APART enum outcome find_held(const struct store_batch *batch)
     for (uint32_t i = 0; i < batch->count; i++) {
         struct store_charge *charge = &batch->charge[i];
         charge->held = is_held_by_open(batch, charge);
-        if (charge->verdict.allowed || charge->advisory)
+        bool waits = charge->held && charge->may_hold;
+        if (charge->verdict.allowed || (charge->advisory && !waits))
             continue;
-        if (!charge->held || !charge->may_hold)
+        if (!waits)
             outcome = REFUSED;
         else if (outcome == ADMITTED)
             outcome = HELD;

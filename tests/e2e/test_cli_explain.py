@@ -53,6 +53,20 @@ def test_the_way_of_a_request_is_told(build, tmp_path, request_line, options, to
         assert line in text
 
 
+@pytest.mark.parametrize("request_line, peer, told", [
+    ("/health", "198.51.100.1", ["exempt no: its path is listed, but around a trusted proxy only listed addresses", "limits not asked", "result refuse with 403"]),
+    ("OPTIONS /", "198.51.100.1", ["exempt no: its method is listed"]),
+    ("/", "198.51.100.1", ["exempt no\n", "result refuse with 403"]),
+    ("/", "192.0.2.7", ["exempt yes, its address", "result allow: exempt"]),
+    ("/health", "127.0.0.1", ["exempt yes, its path", "result allow: exempt"]),
+])
+def test_around_a_required_proxy_only_exempt_addresses_are_let_through(build, tmp_path, request_line, peer, told):
+    policy = write_policy(tmp_path, POLICY.replace("trusted: [127.0.0.1],", "trusted: [127.0.0.1], require_trusted: true,"))
+    text = re.sub(r" +", " ", drossel(build, "explain", policy, request_line, "--private", "--peer", peer).stdout)
+    for line in told:
+        assert line in text
+
+
 def test_a_table_that_is_asked_for_must_be_there(build, tmp_path):
     done = drossel(build, "explain", write_policy(tmp_path, POLICY), "/", "--table", tmp_path / "none", code=1)
     assert str(tmp_path / "none") in done.stderr

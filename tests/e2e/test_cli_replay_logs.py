@@ -308,6 +308,51 @@ def test_a_log_through_a_named_pipe_is_read_once_and_whole(build, tmp_path):
     assert reader.returncode == 0 and (told["requests"], told["limits"]["page"]["refused"]) == (80000, 40000)
 
 
+def through_pipes(build, arguments, texts, paths):
+    """What the command says of texts that come through these named pipes."""
+    reader = subprocess.Popen([build / "drossel", *arguments, *paths], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    writers = [threading.Thread(target=path.write_bytes, args=(text,)) for path, text in zip(paths, texts)]
+    for writer in writers:
+        writer.start()
+    try:
+        out, errors = reader.communicate(timeout=60)
+    finally:
+        reader.kill()
+        for path in paths:  # a writer whose pipe nobody opened
+            os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+        for writer in writers:
+            writer.join()
+    return reader.returncode, out, errors
+
+
+def test_a_named_pipe_is_recognised_as_a_file_is(build, tmp_path):
+    policy = write_policy(tmp_path, "limits: { x: { by: address, allow: 1 failures per 1m } }")
+    events = [{"t": 5, "address": A, "status": 200, "settle_at": 5.3}, {"t": 5, "address": A, "status": 200}]
+    lines, quoted = [f"{{t: 5, address: {A}}}", line(0)], "".join(json.dumps(event) + "\n" for event in events)
+    cases = [quoted, gzip.compress(quoted.encode()), "\n".join(map(json.dumps, events[:1])), "", line(0) + "\n" + line(1) + "\n",
+             "\n".join(lines), "not a log\n"]
+    for number, text in enumerate(cases):
+        text = text if isinstance(text, bytes) else text.encode()
+        plain, fifo = tmp_path / f"plain{number}", tmp_path / f"fifo{number}"
+        plain.write_bytes(text)
+        os.mkfifo(fifo)
+        arguments = ["replay", "--policy", policy, "--decisions", "-"]
+        done = subprocess.run([build / "drossel", *arguments, plain], capture_output=True, text=True, timeout=20)
+        code, out, errors = through_pipes(build, arguments, [text], [fifo])
+        assert (code, out, errors.replace("fifo", "plain")) == (done.returncode, done.stdout, done.stderr)
+    assert json.loads(through_pipes(build, arguments, [quoted.encode()], [tmp_path / "fifo0"])[1].splitlines()[1])["held"] == 0.3
+
+
+def test_events_and_a_log_through_two_pipes_are_one_stream(build, tmp_path):
+    policy = write_policy(tmp_path, PAGE)
+    paths = [tmp_path / "events", tmp_path / "log"]
+    for path in paths:
+        os.mkfifo(path)
+    texts = [json.dumps({"t": T0.timestamp() + 1, "address": A}) + "\n", line(0, A) + "\n" + line(2, A) + "\n"]
+    code, out, errors = through_pipes(build, ["replay", "--policy", policy, "--decisions", "-"], [text.encode() for text in texts], paths)
+    assert code == 0 and verdicts(map(json.loads, out.splitlines())) == ["allow", "allow", "refuse"], errors
+
+
 def test_more_clients_than_a_table_has_room_for_change_no_decision(build, tmp_path):
     clients = [f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in range(120000)]
     path = write_log(tmp_path, [common(lap, client) for lap in range(2) for client in clients])

@@ -17,8 +17,7 @@
 
 #include <sodium.h>
 
-#include "http/fields.h"
-#include "http/structured.h"
+#include "parsed.h"
 #include "../vector_file.h"
 
 #define ITEMS 16
@@ -324,20 +323,22 @@ static void assert_text(const json_t *expected, const char *key, bool present, s
     assert_memory_equal(value.data, text.data, text.size);
 }
 
-static void assert_item(const json_t *expected, const struct http_parsed_item *item, bool policy)
+static void assert_item(const json_t *expected, const struct parsed *parsed, size_t index, bool policy)
 {
     char hex[256];
-    sodium_bin2hex(hex, sizeof hex, item->partition_key.data, item->partition_key.size);
+    const struct http_parsed_item *item = &parsed->item[index];
+    const struct http_bytes *partition_key = &parsed->partition_key[index];
+    sodium_bin2hex(hex, sizeof hex, partition_key->data, partition_key->size);
     assert_text(expected, "name", true, item->name);
     assert_number(expected, policy ? "q" : "remaining", true, item->amount);
     assert_number(expected, policy ? "w" : "window_s", item->has_window, item->window_s);
     assert_text(expected, "qu", item->has_unit, item->unit);
-    assert_text(expected, "pk_hex", item->partition_key.data != NULL, (struct drossel_text){ hex, strlen(hex) });
+    assert_text(expected, "pk_hex", item->has_partition_key, (struct drossel_text){ hex, strlen(hex) });
 }
 
 static void fields_are_read(const json_t *vector)
 {
-    static struct http_parsed parsed;
+    static struct parsed parsed;
     static struct drossel_header headers[ITEMS];
     char buffer[4096];
     struct http_writer writer = { .data = buffer, .cap = sizeof buffer };
@@ -351,13 +352,13 @@ static void fields_are_read(const json_t *vector)
     json_array_foreach(json_object_get(vector, "lines"), index, line) headers[count++] =
         (struct drossel_header){ field, text_of(line) };
     assert_true(http_fields_join(headers, count, field.data, &writer));
-    bool right = http_fields_parse(http_written(&writer, 0), policy, profile, &parsed);
+    bool right = parsed_read(http_written(&writer, 0), policy, profile, &parsed);
     assert_int_equal(right, items != NULL);
     if (!right)
         return;
     assert_int_equal(parsed.count, json_array_size(items));
     assert_int_equal(parsed.ignored, number_of(expect, "ignored_items"));
-    json_array_foreach(items, index, item) assert_item(item, &parsed.item[index], policy);
+    json_array_foreach(items, index, item) assert_item(item, &parsed, index, policy);
 }
 
 static void the_contract_is_kept(void **state)

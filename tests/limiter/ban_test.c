@@ -289,11 +289,13 @@ static void who_did_not_come_through_a_trusted_proxy_gets_403(void **state)
     (void)state;
     struct drossel *limiter =
         open_policy("client: { trusted: [10.0.0.0/8], address_from: X-Real-Ip, require_trusted: true }\n"
-                    "exempt: { addresses: [203.0.113.0/24] }\n"
+                    "exempt: { paths: [/health], methods: [OPTIONS] }\n"
                     "limits:\n  a: { by: address, allow: 1 per 60s }\n");
     struct drossel_header header = { DROSSEL_TEXT("X-Real-IP"), DROSSEL_TEXT("192.0.2.1") };
     struct drossel_request request = { .now_ns = NOW, .headers = &header, .header_count = 1 };
     request.peer = address_of("203.0.113.5");
+    request.path = text_of("/health"); /* exempt, for those who come through the proxy */
+    request.method = text_of("OPTIONS");
     struct drossel_decision decision = decide(limiter, &request);
     assert_int_equal(decision.verdict, DROSSEL_REFUSE);
     assert_int_equal(decision.status, 403);
@@ -305,7 +307,39 @@ static void who_did_not_come_through_a_trusted_proxy_gets_403(void **state)
     request.peer = address_of("10.0.0.1");
     decision = decide(limiter, &request);
     assert_int_equal(decision.verdict, DROSSEL_ALLOW);
-    assert_false(decision.untrusted);
+    assert_true(decision.exempt && !decision.untrusted);
+    drossel_close(limiter);
+}
+
+/* A monitor's, say.  It is the connection's own: what the header says counts for nothing. */
+static void an_exempt_address_need_not_come_through_the_proxy(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *peer, *header;
+        bool exempt, untrusted;
+    } cases[] = {
+        { "203.0.113.5", "192.0.2.1", true, false }, { "203.0.113.5", NULL, true, false },
+        { "192.0.2.1", "203.0.113.5", false, true }, { "10.0.0.1", "203.0.113.5", true, false },
+        { "10.0.0.1", "192.0.2.1", false, false },
+    };
+    struct drossel *limiter =
+        open_policy("client: { trusted: [10.0.0.0/8], address_from: X-Real-Ip, require_trusted: true }\n"
+                    "exempt: { addresses: [203.0.113.0/24] }\n"
+                    "limits:\n  a: { by: address, allow: 1 per 60s }\n");
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            struct drossel_header header = { DROSSEL_TEXT("X-Real-IP"), text_of(cases[i].header) };
+            struct drossel_request request = { .now_ns = NOW, .peer = address_of(cases[i].peer), .headers = &header };
+            request.header_count = cases[i].header != NULL;
+            struct drossel_decision decision = decide(limiter, &request);
+            assert_int_equal(decision.exempt, cases[i].exempt);
+            assert_int_equal(decision.untrusted, cases[i].untrusted);
+            bool passes = cases[i].exempt || (!cases[i].untrusted && round == 0);
+            assert_int_equal(decision.verdict, passes ? DROSSEL_ALLOW : DROSSEL_REFUSE);
+            assert_int_equal(decision.status, passes ? 200 : cases[i].untrusted ? 403 : 429);
+        }
+    }
     drossel_close(limiter);
 }
 
@@ -328,6 +362,7 @@ int main(void)
         cmocka_unit_test(the_key_of_an_address_is_that_of_limits_by_address),
         cmocka_unit_test(the_exempt_are_neither_counted_nor_refused),
         cmocka_unit_test(who_did_not_come_through_a_trusted_proxy_gets_403),
+        cmocka_unit_test(an_exempt_address_need_not_come_through_the_proxy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

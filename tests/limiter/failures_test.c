@@ -169,6 +169,27 @@ static void success_clears_the_account_and_never_the_address(void **state)
     drossel_close(limiter);
 }
 
+/* Outcomes that never came are counted as open for longer than a short window lasts.  So what exceeds it may be held for nothing; it is
+ * refused all the same, after `hold` at the latest, and let through at no time. */
+static void charges_without_an_outcome_that_left_a_short_window_let_nobody_through(void **state)
+{
+    (void)state;
+    struct drossel *limiter =
+        open_policy("version: 1\nlimits:\n  login: { by: address, allow: 5 failures per 10s, hold: 2s }\n");
+    uint64_t later_ns = NOW + 12 * SECOND;
+    for (int i = 0; i < 5; i++) /* never answered */
+        assert_int_equal(ask(limiter, "203.0.113.7", NULL, NOW, 0).verdict, DROSSEL_ALLOW);
+    for (int i = 0; i < 5; i++) {
+        struct drossel_decision failed = ask(limiter, "203.0.113.7", NULL, later_ns, 0);
+        assert_int_equal(failed.verdict, DROSSEL_ALLOW);
+        settle(limiter, &failed, DROSSEL_FAILURE, later_ns);
+    }
+    struct drossel_decision held = ask(limiter, "203.0.113.7", NULL, later_ns, 0);
+    assert_true(held.verdict == DROSSEL_REFUSE || (held.verdict == DROSSEL_HOLD && held.hold_ns <= 2 * SECOND));
+    assert_int_equal(ask(limiter, "203.0.113.7", NULL, later_ns + 2 * SECOND, later_ns).verdict, DROSSEL_REFUSE);
+    drossel_close(limiter);
+}
+
 static struct drossel_decision ask_all(struct drossel *limiter, const char *const *accounts, size_t count,
                                        bool unreadable)
 {
@@ -271,11 +292,6 @@ static void each_name_in_headers_and_cookies_is_charged_and_none_is_cleared(void
         { "X-User", { "a@x.example", "", "b@x.example" }, 3, "a@x.example", "b@x.example" },
         { "Cookie", { "user=a@x.example", "c=d; user=b@x.example" }, 2, "user=a@x.example", "user=b@x.example" },
         { "Cookie", { "user=; user=a@x.example;user=\"b@x.example\"" }, 1, "user=a@x.example", "user=b@x.example" },
-        { "Cookie",
-          { "user=%61%40x.example; USER =\"\\142@x.example\"" },
-          1,
-          "user=a@x.example",
-          "user=b%40x.example" },
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct drossel *limiter = open_policy(by_headers);
@@ -331,18 +347,52 @@ static void credentials_that_others_may_read_and_we_cannot_are_one_account_of_th
     drossel_close(limiter);
 }
 
-static void a_challenge_has_the_benefit_of_the_doubt(void **state)
+/* P4 */
+static void a_challenge_waits_for_the_answers_before_it(void **state)
 {
     (void)state;
     struct drossel *limiter =
         open_policy("version: 1\nlimits:\n  spray: { by: site, allow: 2 failures per 60s, action: challenge }\n");
     struct drossel_decision one = ask(limiter, "203.0.113.1", NULL, NOW, 0),
                             two = ask(limiter, "203.0.113.2", NULL, NOW, 0);
-    assert_int_equal(ask(limiter, "203.0.113.3", NULL, NOW, 0).verdict, DROSSEL_ALLOW);
-    settle(limiter, &one, DROSSEL_FAILURE, NOW + 1);
-    settle(limiter, &two, DROSSEL_FAILURE, NOW + 1);
-    assert_int_equal(ask(limiter, "203.0.113.3", NULL, NOW + 2, 0).verdict, DROSSEL_CHALLENGE);
+    for (int i = 0; i < 100; i++) {
+        struct drossel_decision held = ask(limiter, "203.0.113.3", NULL, NOW, 0);
+        assert_int_equal(held.verdict, DROSSEL_HOLD);
+        assert_int_equal(held.hold_ns, 2 * SECOND);
+        assert_string_equal(held.limit_name, "spray");
+    }
+    settle(limiter, &one, DROSSEL_SUCCESS, NOW + 1);
+    struct drossel_decision three = ask(limiter, "203.0.113.3", NULL, NOW + 1, NOW);
+    assert_int_equal(three.verdict, DROSSEL_ALLOW);
+    settle(limiter, &two, DROSSEL_FAILURE, NOW + 2);
+    settle(limiter, &three, DROSSEL_FAILURE, NOW + 2);
+    assert_int_equal(ask(limiter, "203.0.113.4", NULL, NOW + 2, NOW).verdict, DROSSEL_CHALLENGE);
     drossel_close(limiter);
+}
+
+static void where_nothing_is_to_be_waited_for_a_challenge_in_doubt_is_spoken_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys;
+        uint64_t now_ns;
+        enum drossel_verdict verdict;
+    } cases[] = {
+        { "action: challenge, hold: 0", NOW, DROSSEL_CHALLENGE },
+        { "action: challenge", NOW + 2 * SECOND, DROSSEL_CHALLENGE },
+        { "action: challenge", NOW + 2 * SECOND - 1, DROSSEL_HOLD },
+        { "action: challenge, dry_run: true", NOW, DROSSEL_ALLOW },
+        { "action: mark", NOW, DROSSEL_ALLOW },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "version: 1\nlimits:\n  a: { by: site, allow: 1 failures per 60s, %s }\n",
+                 cases[i].keys);
+        struct drossel *limiter = open_policy(text);
+        assert_int_equal(ask(limiter, "203.0.113.1", NULL, NOW, 0).verdict, DROSSEL_ALLOW);
+        assert_int_equal(ask(limiter, "203.0.113.2", NULL, cases[i].now_ns, NOW).verdict, cases[i].verdict);
+        drossel_close(limiter);
+    }
 }
 
 static void outcomes_are_told_by_status_or_by_a_header(void **state)
@@ -375,13 +425,15 @@ int main(void)
         cmocka_unit_test(settling_twice_and_from_a_copy_is_harmless),
         cmocka_unit_test(a_refund_reaches_its_window_and_no_later_one),
         cmocka_unit_test(success_clears_the_account_and_never_the_address),
+        cmocka_unit_test(charges_without_an_outcome_that_left_a_short_window_let_nobody_through),
         cmocka_unit_test(spellings_that_log_in_to_one_account_are_one_key),
         cmocka_unit_test(every_account_of_a_body_is_charged_once_and_none_is_cleared),
         cmocka_unit_test(unreadable_bodies_of_an_address_share_one_account),
         cmocka_unit_test(each_name_in_headers_and_cookies_is_charged_and_none_is_cleared),
         cmocka_unit_test(more_names_than_there_is_room_for_are_one_account_of_the_address),
         cmocka_unit_test(credentials_that_others_may_read_and_we_cannot_are_one_account_of_the_address),
-        cmocka_unit_test(a_challenge_has_the_benefit_of_the_doubt),
+        cmocka_unit_test(a_challenge_waits_for_the_answers_before_it),
+        cmocka_unit_test(where_nothing_is_to_be_waited_for_a_challenge_in_doubt_is_spoken_out),
         cmocka_unit_test(outcomes_are_told_by_status_or_by_a_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

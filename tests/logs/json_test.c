@@ -258,19 +258,6 @@ static void a_map_says_what_values_are_called(void **state)
     assert_all_told("json", "time=when,client=who.addr, request=what,duration=took:us", cases, COUNT(cases));
 }
 
-static void a_wrong_map_is_refused_with_the_fields_that_exist(void **state)
-{
-    (void)state;
-    static const char *const maps[] = { "time", "when=ts", "time=", "=ts", "time=ts,client" };
-    for (size_t i = 0; i < COUNT(maps); i++) {
-        char error[1000] = "";
-        const struct log_format *json = format_named("json");
-        assert_null(json->open(maps[i], error, sizeof error));
-        assert_non_null(strstr(error, "--map"));
-        assert_non_null(strstr(error, "client"));
-    }
-}
-
 static void header_fields_that_are_logged_reach_the_record(void **state)
 {
     (void)state;
@@ -404,7 +391,6 @@ int main(void)
         cmocka_unit_test(a_list_of_clients_is_what_proxies_forwarded),
         cmocka_unit_test(what_is_no_request_is_not_taken_for_one),
         cmocka_unit_test(a_map_says_what_values_are_called),
-        cmocka_unit_test(a_wrong_map_is_refused_with_the_fields_that_exist),
         cmocka_unit_test(header_fields_that_are_logged_reach_the_record),
         cmocka_unit_test(a_hostile_line_of_megabytes_is_read_once),
         cmocka_unit_test(what_is_nested_deeply_hides_nothing_behind_it),

@@ -46,6 +46,13 @@ static const struct {
       "\na: any request is never let through by one address; it gets a 503.\n" },
     { "{ a: { by: address, allow: 0 per 1s, action: delay } }",
       "\na: any request is never let through by one address; it gets a 429.\n" },
+    { "{ a: { by: address, allow: 5 per 1m, algorithm: leaky, burst: 3, action: delay } }",
+      "the 5th gets a 429 with Retry-After.\n  Those of the burst are held back until the rate allows them.\n" },
+    { "{ a: { by: address, allow: 5 per 1m, action: delay, count_refused: true } }",
+      "the 6th is held back until it fits, for up to 1 min; what would have to wait longer gets a 429 with "
+      "Retry-After.\n" },
+    { "{ a: { by: address, allow: 5 per 1m, action: challenge, block: 15m, count_refused: true } }",
+      "  Who exceeds it is challenged by this limit for 15 min.\n  Refused requests count, too.\n" },
     { "{ a: { by: address, allow: 0 per 1s, action: drop } }",
       "\na: any request is never let through by one address; it is dropped without an answer.\n" },
     { "{ a: { by: site, allow: 0 per 1s, action: mark } }",

@@ -259,6 +259,27 @@ static const struct mistake_case limit_cases[] = {
       "burst or "
       "raise the rate\n" },
     { "algorithm", ONE("algorithm: slidding"), "p.yaml:2:58: unknown value \"slidding\"; did you mean \"sliding\"?\n" },
+    { "companions of an algorithm that is none", ONE("algorithm: leeky, burst: 1, from: first, delay: 1"),
+      "p.yaml:2:58: unknown value \"leeky\"; did you mean \"leaky\"?\n" },
+    { "a limit with several mistakes",
+      HEAD "limits:\n  a: { by: [tokn], allow: 1 per 366d, algorithm: bucket, burst: 1000 }\n"
+           "  b: { by: address, allow: 10 addresses per 1h, block: 1, overrides: { 10.0.0.1/8: 5 addresses per 1h } }\n"
+           "  c: { by: adress, allow: [1 per 1s, 2 per 1s, 3 per 1s, 4 per 1s, 5 per 1s, 6 per 1s, 7 per 1s, 8 per 1s, "
+           "9 per 1s, 10 per 1s] }\n"
+           "  d: { by: address, allow: 99999999999999999999 per 1s, burst: 1, block: 1h, ban: 2h, dry_run: [true] }\n",
+      "p.yaml:3:13: unknown key part \"tokn\"; did you mean \"token\"?\n"
+      "p.yaml:3:27: rate \"1 per 366d\": a bucket so deep takes more than ten years to drain at this rate; lower the "
+      "burst or raise the rate\n"
+      "p.yaml:4:28: different addresses of a key that is one address; write by: account\n"
+      "p.yaml:4:56: time \"1\": no unit; write ms, s, m, h or d behind the number, as 10s\n"
+      "p.yaml:4:72: \"10.0.0.1/8\" has bits set behind its prefix; write 10.0.0.0/8 for the network, or 10.0.0.1 for "
+      "the one address\n"
+      "p.yaml:5:12: unknown key part \"adress\"; did you mean \"address\"?\n"
+      "p.yaml:5:108: more than 8 rates; write a second limit for the others\n"
+      "p.yaml:6:28: rate \"99999999999999999999 per 1s\": too large a number; write at most 100000000\n"
+      "p.yaml:6:64: `burst` without a bucket; write algorithm: bucket or leaky, or leave it out\n"
+      "p.yaml:6:78: `ban` besides a different `block`; a ban blocks this limit's key as well, leave `block` out\n"
+      "p.yaml:6:96: a list; write true or false\n" },
     { "companions", ONE("burst: 1, from: first, delay: 1, extend: true"),
       "p.yaml:2:54: `burst` without a bucket; write algorithm: bucket or leaky, or leave it out\n"
       "p.yaml:2:63: `from` without a fixed window; write algorithm: fixed, or leave it out\n"

@@ -53,6 +53,33 @@ static void texts_are_found_as_they_are_written(void **state)
     policy_close(policy);
 }
 
+static void an_account_is_found_in_each_of_its_spellings(void **state)
+{
+    (void)state;
+    struct policy *policy = open_good(
+        "version: 1\nclient: { account_from: basic, token_from: bearer }\nlimits: { a: { by: [account, address], "
+        "allow: 9 per 1s,\n  overrides: { Stra\u00dfe@Example.com: 5 per 1s, 10.0.0.1: unlimited } }, b: { by: token, "
+        "allow: 1 per 1s,\n  overrides: { alice: unlimited } } }\n");
+    const struct policy_overrides *overrides = policy->limits[0].overrides;
+    static const struct drossel_text spellings[] = { DROSSEL_TEXT("stra\u00dfe@example.com"),
+                                                     DROSSEL_TEXT(" STRASSE@EXAMPLE.COM."),
+                                                     DROSSEL_TEXT("\uff33trasse@example.com") },
+                                     others[] = { DROSSEL_TEXT("strase@example.com"), DROSSEL_TEXT("10.0.0.1"),
+                                                  DROSSEL_TEXT(""), DROSSEL_TEXT(" ") };
+    for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++)
+        assert_non_null(policy_override_of_account(overrides, spellings[i]));
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_null(policy_override_of_account(overrides, others[i]));
+    assert_null(policy_override_of_account(policy->limits[1].overrides, (struct drossel_text)DROSSEL_TEXT("alice")));
+    assert_null(policy_override_of_account(NULL, spellings[0]));
+    policy_close(policy);
+    struct opened opened = open_text("version: 1\nlimits: { a: { by: account, allow: 9 per 1s, overrides: {\n"
+                                     "  alice: 5 per 1s, Alice: unlimited } } }\n");
+    assert_string_equal(opened.mistakes, "p.yaml:3:20: \"Alice\" is an account that is overridden above in another "
+                                         "spelling; leave one out\n");
+    close_opened(&opened);
+}
+
 static void overriding_rates_have_the_seeds_and_names_of_the_limit_s_by_place(void **state)
 {
     (void)state;
@@ -115,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_narrowest_network_wins),
         cmocka_unit_test(texts_are_found_as_they_are_written),
+        cmocka_unit_test(an_account_is_found_in_each_of_its_spellings),
         cmocka_unit_test(overriding_rates_have_the_seeds_and_names_of_the_limit_s_by_place),
         cmocka_unit_test(ten_thousand_keys_of_one_rate_share_it),
         cmocka_unit_test(more_rates_than_the_table_knows_are_refused),

@@ -124,14 +124,17 @@ static const struct warning_case limit_cases[] = {
 };
 
 #define SHORT "limits: { s: { by: address, allow: 50 per 10s"
-#define SHADOW(column)                                                                                                 \
-    "p.yaml:2:" column ": warning: the limit can never fire: 50 per 10s of \"s\" lets at most 500 through in 100s; "   \
+#define SHADOW(column) SHADOWED(column, "limit")
+#define SHADOWED(column, what)                                                                                         \
+    "p.yaml:2:" column ": warning: the " what                                                                          \
+    " can never fire: 50 per 10s of \"s\" lets at most 500 through in 100s; "                                          \
     "allow less than that here, or leave it out\n"
 static const struct warning_case shadow_cases[] = {
     { "a long window that a short one never lets fill", HEAD SHORT " }, l: { by: address, allow: 1000 per 100s } }\n",
       SHADOW("75") },
     { "one that it fills", HEAD SHORT " }, l: { by: address, allow: 500 per 100s } }\n", NULL },
-    { "rates of one limit", HEAD "limits: { s: { by: address, allow: [50 per 10s, 1000 per 100s] } }\n", SHADOW("49") },
+    { "rates of one limit", HEAD "limits: { s: { by: address, allow: [50 per 10s, 1000 per 100s] } }\n",
+      SHADOWED("49", "rate") },
     { "a finer key", HEAD SHORT " }, l: { by: [path, address], allow: 1000 per 100s } }\n", SHADOW("83") },
     { "a wider key",
       HEAD "limits: { s: { by: [path, address], allow: 50 per 10s }, l: { by: address, allow: 1000 per 100s } }\n",
