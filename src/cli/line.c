@@ -130,6 +130,15 @@ static int unknown_option(const struct cli_command *command, const char *given, 
     return cli_misuse(command, "there is no option %s", given);
 }
 
+/* What stands in the command line, as getopt leaves its variables.  Behind the first letter of `-5s` it has not moved on yet. */
+static int refuse_option(const struct cli_command *command, char **argv, int found)
+{
+    char letter[3] = { '-', optopt > 0 ? (char)optopt : '?', '\0' }; /* below 0: not ASCII */
+    bool long_option =
+        (optopt >= 0 && optopt < ' ') || optopt == 'h'; /* long ones have their number, --help its letter */
+    return unknown_option(command, long_option ? argv[optind - 1] : letter, found == ':');
+}
+
 static bool store_value(const struct cli_option *option, void *values, const char *text)
 {
     char *field = (char *)values + option->offset;
@@ -177,7 +186,7 @@ bool cli_parse(const struct cli_command *command, int argc, char **argv, void *v
             return false;
         }
         if (found == '?' || found == ':') {
-            *code = unknown_option(command, argv[optind - 1], found == ':');
+            *code = refuse_option(command, argv, found);
             return false;
         }
         const struct cli_option *option = &command->options[found - 1];

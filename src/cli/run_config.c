@@ -85,6 +85,7 @@ static void write_http(FILE *out, const struct run_plan *plan)
             "    default_type application/octet-stream;\n"
             "    server_tokens off;\n"
             "    sendfile on;\n"
+            "    log_not_found off;\n" /* who asks for a file that is not there gets a 404, and nothing is wrong */
             "    log_format drossel_live \"" RUN_LIVE_FORMAT "\";\n"
             "    map $drossel_verdict $drossel_live { default 1; \"\" 0; - 0; PASSED 0; }\n"
             "    access_log syslog:server=unix:%s/live.sock,nohostname,tag=drossel drossel_live if=$drossel_live;\n"

@@ -113,6 +113,7 @@ typedef enum {
 
 typedef struct {
     struct table                 *table;
+    ngx_uint_t                    auth_status; /* of a subrequest before the answer; 0: none */
     struct drossel_ticket         ticket;     /* count is 0 once settled */
 } ngx_http_drossel_open_t;
 

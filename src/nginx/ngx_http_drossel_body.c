@@ -319,24 +319,40 @@ ngx_http_drossel_find_in_body(ngx_http_drossel_main_conf_t *mcf,
 
 /*
  * Many applications (servlets, Rails, $_REQUEST of PHP) take a form's field from the
- * query as well, also with a POST.  A query need not be a form, though: faults in it
- * tell nothing.
+ * query as well, also with a POST.  For some it ends before a "#", nginx's $args among
+ * them, for others it does not.  "rewrite" may have made another one, which then is what
+ * the application gets.
  */
 
 static ngx_inline void
 ngx_http_drossel_query(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, struct body_found *found)
 {
-    u_char  *query, *end;
+    u_char  *query, *end, *fragment;
 
     end = r->unparsed_uri.data + r->unparsed_uri.len;
     query = ngx_strlchr(r->unparsed_uri.data, end, '?');
 
     if (unlikely(query != NULL) && ++query != end) {
         ngx_http_drossel_find_in_query(mcf, query, end, found);
+
+        fragment = ngx_strlchr(query, end, '#');
+
+        if (fragment) {
+            ngx_http_drossel_find_in_query(mcf, query, fragment, found);
+        }
+    }
+
+    if (r->args.len
+        && (r->args.data < r->unparsed_uri.data || r->args.data >= end))
+    {
+        ngx_http_drossel_find_in_query(mcf, r->args.data,
+                                       r->args.data + r->args.len, found);
     }
 }
 
+
+/* A query need not be a form: faults in it tell nothing. */
 
 static kept_apart void
 ngx_http_drossel_find_in_query(ngx_http_drossel_main_conf_t *mcf,

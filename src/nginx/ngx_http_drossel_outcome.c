@@ -9,6 +9,9 @@
  * at when the request passes the preaccess phase again, before the first upstream
  * is forgotten.  The first answer counts, and no later one.
  *
+ * Where nginx itself refuses (auth_basic, auth_request) and an error page asks an
+ * upstream for something to show, the refusal counts, and is looked at there, too.
+ *
  * Not each answer is the application's.  What nginx says because an upstream
  * died, timed out or could not be reached is no outcome: the charge stays, or
  * else guesses would be free whenever the application is overloaded.  Nor is an
@@ -23,6 +26,9 @@ static ngx_int_t ngx_http_drossel_outcome_init(ngx_conf_t *cf);
 static ngx_int_t ngx_http_drossel_header_filter(ngx_http_request_t *r);
 static ngx_int_t ngx_http_drossel_outcome_filter(
     ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf);
+static ngx_uint_t ngx_http_drossel_is_refused(ngx_http_request_t *r,
+    const ngx_http_drossel_open_t *open);
+static void ngx_http_drossel_heed_auth(ngx_http_request_t *r);
 static ngx_uint_t ngx_http_drossel_upstream_status(ngx_http_request_t *r);
 static enum drossel_outcome ngx_http_drossel_outcome(ngx_http_request_t *r);
 static enum drossel_outcome ngx_http_drossel_outcome_of(ngx_http_request_t *r,
@@ -110,6 +116,7 @@ ngx_http_drossel_open(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
                && (ctx->pending->account_count > 1 || ctx->pending->unreadable);
 
     open->table = mcf->table;
+    open->auth_status = 0;
     open->ticket.count = ticket->count;
     open->ticket.is_listed = ticket->is_listed;
     open->ticket.home = ticket->home;
@@ -155,11 +162,47 @@ void
 ngx_http_drossel_settle_replaced(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx)
 {
-    if (ctx->open && ctx->open->ticket.count
-        && ngx_http_drossel_upstream_status(r))
-    {
-        ngx_http_drossel_settle(ctx, ngx_http_drossel_outcome(r));
+    if (ctx->open == NULL || ctx->open->ticket.count == 0) {
+        return;
     }
+
+    if (ngx_http_drossel_upstream_status(r)) {
+        ngx_http_drossel_settle(ctx, ngx_http_drossel_outcome(r));
+
+    } else if (r->upstream == NULL
+               && ngx_http_drossel_is_refused(r, ctx->open))
+    {
+        ngx_http_drossel_settle(ctx, DROSSEL_FAILURE);
+    }
+}
+
+
+/*
+ * Has nginx itself answered with a failure, which an error page replaces now?  The
+ * form of a login behind "error_page 401 = @login" must not make a success of it.
+ * What is told by "=" in place of the status is found in its traces.  An answer that
+ * is no failure ("error_page 404 = @application") is left to who is asked next.
+ */
+
+static ngx_uint_t
+ngx_http_drossel_is_refused(ngx_http_request_t *r,
+    const ngx_http_drossel_open_t *open)
+{
+    ngx_uint_t        status;
+    ngx_table_elt_t  *h;
+
+    h = r->headers_out.www_authenticate;
+
+    if (h && h->hash) {
+        status = NGX_HTTP_UNAUTHORIZED;
+
+    } else {
+        status = open->auth_status ? open->auth_status : r->err_status;
+    }
+
+    return status
+           && ngx_http_drossel_outcome_of(r, status, &r->headers_out.headers)
+              == DROSSEL_FAILURE;
 }
 
 
@@ -187,6 +230,7 @@ ngx_http_drossel_outcome_filter(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t  *ctx;
 
     if (r != r->main) {
+        ngx_http_drossel_heed_auth(r);
         return mcf->next_header_filter(r);
     }
 
@@ -202,6 +246,28 @@ ngx_http_drossel_outcome_filter(ngx_http_request_t *r,
     ngx_http_drossel_hide(r, &mcf->policy->success.header);
 
     return mcf->next_header_filter(r);
+}
+
+
+/* Of "auth_request": those two it takes for a refusal, and tells nobody which. */
+
+static void
+ngx_http_drossel_heed_auth(ngx_http_request_t *r)
+{
+    ngx_http_drossel_ctx_t  *ctx;
+
+    if (r->parent != r->main || r->background
+        || (r->headers_out.status != NGX_HTTP_UNAUTHORIZED
+            && r->headers_out.status != NGX_HTTP_FORBIDDEN))
+    {
+        return;
+    }
+
+    ctx = ngx_http_drossel_get_ctx(r->main);
+
+    if (ctx && ctx->open) {
+        ctx->open->auth_status = r->headers_out.status;
+    }
 }
 
 

@@ -41,6 +41,12 @@ void body_keep(const struct body_search *search, uint32_t source, size_t size)
     found->used += size;
 }
 
+void body_doubt_letters(const struct body_search *search, size_t from)
+{
+    for (size_t i = from; i < search->found->used; i++)
+        search->found->malformed |= (unsigned char)search->found->buffer[i] >= 0x80;
+}
+
 void body_copy(const struct body_search *search, uint32_t source, struct drossel_text value)
 {
     size_t cap;
@@ -60,6 +66,7 @@ struct types {
     size_t count;     /* media types: more than one is read in different ways */
     size_t boundary_size;
     bool faulty;
+    bool bytes;                            /* letters beyond ASCII are decoded by a charset that we do not know */
     char boundary[MULTIPART_BOUNDARY_MAX]; /* set as far as its size says */
 };
 
@@ -96,12 +103,39 @@ static bool is_plain_boundary(const char *boundary, size_t size)
     return size > 0 && size <= 70;
 }
 
+/* Do all find the same boundary?  PHP takes the first `boundary` in small letters, else the first at all, in whatever name or value
+ * (`my-boundary=a; boundary=b`); Rack takes the last one before a `=`. */
+static bool is_boundary_clear(struct drossel_text type)
+{
+    static const char name[] = "boundary";
+    const size_t size = sizeof name - 1;
+    bool is_first_small = false, any = false;
+    for (size_t at = 1; at + size <= type.size; at++) {
+        if (strncasecmp(type.data + at, name, size) != 0)
+            continue;
+        bool small = memcmp(type.data + at, name, size) == 0,
+             named = at + size < type.size && type.data[at + size] == '=';
+        bool apart = memchr("; \t", type.data[at - 1], 3) != NULL;
+        if (any ? named || (small && !is_first_small) : !named || !apart)
+            return false;
+        is_first_small |= small;
+        any = true;
+    }
+    return any;
+}
+
 static void take_boundary(struct types *types, struct drossel_text value)
 {
     types->faulty |= types->boundary_size > 0;
     size_t size = parameter_unquote(value, types->boundary, sizeof types->boundary, &types->faulty);
     types->boundary_size = size <= sizeof types->boundary ? size : 0;
     types->faulty |= !is_plain_boundary(types->boundary, types->boundary_size);
+}
+
+static void take_charset(struct types *types, enum parameter_charset charset)
+{
+    types->faulty |= charset == PARAMETER_CHARSET_OTHER;
+    types->bytes |= charset == PARAMETER_CHARSET_BYTES;
 }
 
 /* One media type with its parameters. */
@@ -114,10 +148,11 @@ static void take_type(struct types *types, struct drossel_text text)
     enum parser parser = parser_for((struct drossel_text){ text.data, size });
     types->parsers |= parser;
     types->count++;
+    types->faulty |= parser == PARSER_MULTIPART && !is_boundary_clear(text);
     while (parameter_next(&text, &name, &value)) {
         types->faulty |= !parameter_is_plain(name, value);
         if (parameter_is(name, "charset"))
-            types->faulty |= !parameter_charset_is_plain(value);
+            take_charset(types, parameter_charset(value));
         else if (parser == PARSER_MULTIPART && parameter_is(name, "boundary"))
             take_boundary(types, value);
         else if (begins(name, "boundary*"))
@@ -202,6 +237,8 @@ static bool is_wide(struct drossel_text body)
     size_t size = body.size < 4 ? body.size : 4;
     if (size >= 2 && (memcmp(body.data, "\xff\xfe", 2) == 0 || memcmp(body.data, "\xfe\xff", 2) == 0))
         return true;
+    if (size == 4 && memcmp(body.data, "\0\0\xfe\xff", 4) == 0)
+        return true;
     bool any = false;
     for (size_t i = 0; i < size && begins_with_nul(body); i++)
         any |= begins_json(body.data[i]) || parameter_is_space(body.data[i]);
@@ -258,7 +295,7 @@ static __attribute__((noinline)) void search_any(const struct body_search *searc
     struct types types; /* field by field: what the boundary needs is never cleared */
     types.parsers = 0;
     types.count = types.boundary_size = 0;
-    types.faulty = false;
+    types.faulty = types.bytes = false;
     for (size_t i = 0; i < body->content_type_count; i++)
         take_line(&types, body->content_types[i]);
     struct drossel_text encoding = body->content_encoding;
@@ -268,6 +305,8 @@ static __attribute__((noinline)) void search_any(const struct body_search *searc
         return;
     search_json(search, body->bytes, &types);
     search_forms(search, body->bytes, &types);
+    if (types.bytes)
+        body_doubt_letters(search, 0);
 }
 
 /* The same of a body as nearly all are: a form or JSON that says so, and begins like it.  False if it is anything else. */

@@ -31,7 +31,7 @@
 
 #define BODY_SOURCES_MAX 16 /* further sources are not looked for */
 #define BODY_VALUES_MAX 16
-#define BODY_NAME_MAX 256      /* bytes of a field's name or one key of a path; longer ones are never found */
+#define BODY_NAME_MAX 256      /* bytes of a field's name or one key of a path; longer ones are never found, but see form_name_compare */
 #define BODY_BUFFER_BYTES 8192 /* advised: all values together, as decoded */
 
 enum body_source_kind { BODY_FORM, BODY_JSON };
@@ -98,6 +98,9 @@ void body_keep(const struct body_search *search, uint32_t source, size_t size);
 
 /* Copies a value that needs no decoding, and keeps it. */
 void body_copy(const struct body_search *search, uint32_t source, struct drossel_text value);
+
+/* Malformed if a value that was kept in the buffer from there on has a byte beyond ASCII: a charset makes another text of it. */
+void body_doubt_letters(const struct body_search *search, size_t from);
 
 /* The value of a hexadecimal digit, or -1. */
 static inline int body_hex(char c)

@@ -80,20 +80,58 @@ static inline bool is_same(char c, char wanted)
     return c == wanted || lower(c) == lower(wanted) || (wanted == '_' && (c == '.' || c == ' ' || c == '['));
 }
 
+static size_t after_brackets(struct drossel_text name, size_t at)
+{
+    while (at < name.size && (name.data[at] == '[' || name.data[at] == ']' || name.data[at] == ' '))
+        at++;
+    return at;
+}
+
+static bool is_bracket(char c)
+{
+    return c == '[' || c == ']';
+}
+
+/* What `name` is if its first `at` bytes are the wanted field. */
+static enum form_name end_of_name(struct drossel_text name, size_t at)
+{
+    if (at == name.size || name.data[at] == '\0')
+        return FORM_NAME_SAME;
+    bool is_closed = name.data[at] == ']';
+    while (at < name.size && name.data[at] == ']')
+        at++;
+    if (at < name.size && name.data[at] == '[')
+        return FORM_NAME_ARRAY;
+    return is_closed ? FORM_NAME_SAME : FORM_NAME_OTHER; /* `[email]x`, `user[email]x`: what follows is passed over */
+}
+
+/* Is something between a closing bracket at `at` and a later opening one?  qs passes over it: `[user]x[email]`. */
+static bool has_more_between(struct drossel_text name, size_t at, size_t next)
+{
+    return memchr(name.data + at, '[', next - at) == NULL && memchr(name.data + next, '[', name.size - next) != NULL;
+}
+
+/* Brackets count as one where they divide `wanted` (`user[email]`), and for nothing at its ends. */
 enum form_name form_name_compare(struct drossel_text name, struct drossel_text wanted)
 {
-    while (name.size > 0 && *name.data == ' ') {
-        name.data++;
-        name.size--;
-    }
-    if (name.size < wanted.size || wanted.size == 0)
+    size_t at = after_brackets(name, 0), i = after_brackets(wanted, 0);
+    if (i == wanted.size)
         return FORM_NAME_OTHER;
-    for (size_t i = 0; i < wanted.size; i++)
-        if (!is_same(name.data[i], wanted.data[i]))
+    while (i < wanted.size) {
+        bool divided = is_bracket(wanted.data[i]);
+        size_t next = divided ? after_brackets(name, at) : at + 1;
+        if (divided && (i = after_brackets(wanted, i)) == wanted.size)
+            break;
+        if (at == name.size) /* or it was cut */
+            return name.size < BODY_NAME_MAX ? FORM_NAME_OTHER : FORM_NAME_ARRAY;
+        if (divided && next > at && has_more_between(name, at, next))
+            return FORM_NAME_ARRAY;
+        if (divided ? next == at : !is_same(name.data[at], wanted.data[i]))
             return FORM_NAME_OTHER;
-    if (name.size == wanted.size || name.data[wanted.size] == '\0')
-        return FORM_NAME_SAME;
-    return name.data[wanted.size] == '[' ? FORM_NAME_ARRAY : FORM_NAME_OTHER;
+        i += !divided;
+        at = next;
+    }
+    return end_of_name(name, at);
 }
 
 /* A pair as it stands in the body, which goes on for `readable` bytes from the value on. */
@@ -102,11 +140,14 @@ struct pair {
     size_t readable;
 };
 
+/* For qs the value begins behind a `]=`, if there is one: `[email]x=eve]=bob` is bob. */
 static void keep_value(const struct pair *pair, uint32_t source, const struct body_search *search)
 {
     struct room room;
     room.at = body_room(search, &room.cap);
-    body_keep(search, source, decode(pair->value, pair->readable, true, room, &search->found->malformed));
+    size_t size = decode(pair->value, pair->readable, true, room, &search->found->malformed);
+    search->found->malformed |= size > 0 && size <= room.cap && memmem(room.at, size, "]=", 2) != NULL;
+    body_keep(search, source, size);
 }
 
 static void take_value(const struct pair *pair, uint32_t source, const struct body_search *search)
@@ -120,10 +161,15 @@ static void take_value(const struct pair *pair, uint32_t source, const struct bo
     search->found->malformed |= is == FORM_NAME_ARRAY;
 }
 
+static bool is_long_enough(struct drossel_text name, struct drossel_text wanted)
+{
+    return name.size >= wanted.size || (wanted.size > 0 && is_bracket(wanted.data[wanted.size - 1]));
+}
+
 static void take_pair(const struct pair *pair, const struct body_search *search)
 {
     for (uint32_t i = 0; i < search->source_count; i++)
-        if (search->sources[i].kind == BODY_FORM && pair->name.size >= search->sources[i].name.size)
+        if (search->sources[i].kind == BODY_FORM && is_long_enough(pair->name, search->sources[i].name))
             take_value(pair, i, search);
 }
 
@@ -131,7 +177,7 @@ static void take_pair(const struct pair *pair, const struct body_search *search)
  * no case. */
 static uint32_t first_letters(const struct body_search *search)
 {
-    uint32_t letters = UINT32_C(1) << (' ' & 31);
+    uint32_t letters = UINT32_C(1) << (' ' & 31) | UINT32_C(1) << ('[' & 31) | UINT32_C(1) << (']' & 31);
     for (size_t i = 0; i < search->source_count; i++) {
         char first = search->sources[i].name.size == 0 ? ' ' : *search->sources[i].name.data;
         if (search->sources[i].kind == BODY_FORM)

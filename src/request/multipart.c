@@ -20,6 +20,7 @@ struct part {
     uint32_t sources;
     unsigned names;
     bool faulty;
+    bool bytes; /* letters beyond ASCII are in a charset that we do not know */
 };
 
 /* ---- lines ---- */
@@ -43,18 +44,8 @@ static struct drossel_text line_at(struct reader *reader, struct drossel_text te
     return (struct drossel_text){ text.data + at, size };
 }
 
-/* May others find a delimiter here that begins no line?  Some trim lines before they look at them (Python's cgi), for some a CR
- * alone ends a line (Python's email). */
-static bool may_be_delimiter(struct drossel_text body, size_t at)
-{
-    if (at > 0 && body.data[at - 1] == '\r')
-        return true;
-    while (at > 0 && body.data[at - 1] != '\n' && memchr(" \t\r\v\f", body.data[at - 1], 5) != NULL)
-        at--;
-    return at == 0 || body.data[at - 1] == '\n';
-}
-
-/* The next delimiter that begins a line, from `at` on; body.size if there is none. */
+/* The next delimiter that begins a line, from `at` on; body.size if there is none.  Others find them elsewhere, too: anywhere (Django), before
+ * the first part (Werkzeug), behind white space (Python's cgi) or a CR alone (Python's email).  Browsers choose delimiters that are in no value. */
 static size_t find_delimiter(const struct reader *reader, size_t at)
 {
     const struct drossel_text body = reader->body;
@@ -65,7 +56,7 @@ static size_t find_delimiter(const struct reader *reader, size_t at)
         at = (size_t)(found - body.data);
         if (at == 0 || body.data[at - 1] == '\n')
             return at;
-        reader->search->found->malformed |= may_be_delimiter(body, at);
+        reader->search->found->malformed = true;
         at++;
     }
     return body.size;
@@ -90,6 +81,8 @@ static void read_name(struct drossel_text value, const struct body_search *searc
     char name[BODY_NAME_MAX], decoded[BODY_NAME_MAX];
     bool ignored = false;
     size_t size = parameter_unquote(value, name, sizeof name, &part->faulty);
+    part->faulty |=
+        value.size > 0 && memmem(value.data, value.size, "=?", 2) != NULL; /* an encoded word (Java's file upload) */
     if (size > sizeof name)
         size = sizeof name;
     part->names++;
@@ -119,8 +112,10 @@ static void read_type(struct drossel_text value, struct part *part)
 {
     struct drossel_text name, text;
     while (parameter_next(&value, &name, &text))
-        if (parameter_is(name, "charset"))
-            part->faulty |= !parameter_charset_is_plain(text);
+        if (parameter_is(name, "charset")) {
+            part->faulty |= parameter_charset(text) == PARAMETER_CHARSET_OTHER;
+            part->bytes |= parameter_charset(text) == PARAMETER_CHARSET_BYTES;
+        }
 }
 
 static bool has_bare_return(struct drossel_text line)
@@ -163,8 +158,8 @@ static void read_header(struct drossel_text line, const struct body_search *sear
 /* A part without the line end before the next delimiter. */
 static void read_part(struct reader *reader, struct drossel_text text)
 {
-    struct part part = { 0, 0, false };
-    size_t at = 0;
+    struct part part = { 0 };
+    size_t at = 0, used = reader->search->found->used;
     bool ended = false;
     while (at < text.size && !ended) {
         struct drossel_text line = line_at(reader, text, at, true, &at);
@@ -175,6 +170,8 @@ static void read_part(struct reader *reader, struct drossel_text text)
     for (uint32_t i = 0; i < reader->search->source_count; i++)
         if (part.sources >> i & 1)
             body_copy(reader->search, i, (struct drossel_text){ text.data + at, text.size - at });
+    if (part.bytes)
+        body_doubt_letters(reader->search, used);
     reader->search->found->malformed |= part.faulty || part.names != 1 || !ended;
 }
 

@@ -13,8 +13,8 @@
 #define MULTIPART_BOUNDARY_MAX 200 /* bytes; RFC 2046 allows 70 */
 
 /* Keeps each value of the wanted form fields.  Malformed: no boundary, none in the body, no final one, a delimiter or header
- * line that is none, some lines ending in CRLF and some in LF, no name or several, `name*`, a transfer encoding that needs
- * decoding, a charset that is no superset of ASCII. */
+ * line that is none, a delimiter amid a line, some lines ending in CRLF and some in LF, no name or several, `name*`, a transfer
+ * encoding that needs decoding, a charset that is no superset of ASCII. */
 void multipart_fields(struct drossel_text body, struct drossel_text boundary, const struct body_search *search);
 
 #endif

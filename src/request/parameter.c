@@ -94,29 +94,36 @@ static bool has_quotes(struct drossel_text text)
 bool parameter_is_plain(struct drossel_text name, struct drossel_text value)
 {
     bool faulty = false;
-    if (has_quotes(name))
+    if (has_quotes(name) || (value.size > 0 && value.data != name.data + name.size + 1))
         return false;
     if (value.size == 0 || value.data[0] != '"')
-        return !has_quotes(value);
+        return !has_quotes(value) && (value.size == 0 || value.data[0] != '=');
     parameter_unquote(value, NULL, 0, &faulty);
-    if (memmem(value.data, value.size, "\\\"", 2) != NULL && contains(value, ';'))
+    if (contains(value, ';') && (contains(value, '=') || memmem(value.data, value.size, "\\\"", 2) != NULL))
         return false;
     return !faulty;
 }
 
-bool parameter_charset_is_plain(struct drossel_text value)
+enum parameter_charset parameter_charset(struct drossel_text value)
 {
-    static const char *const plain[] = { "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-", "windows-125", "" };
+    static const struct {
+        const char *begin;
+        enum parameter_charset charset;
+        bool open; /* more follows */
+    } known[] = {
+        { "utf-8", PARAMETER_CHARSET_UTF8, false },     { "utf8", PARAMETER_CHARSET_UTF8, false },
+        { "us-ascii", PARAMETER_CHARSET_UTF8, false },  { "ascii", PARAMETER_CHARSET_UTF8, false },
+        { "iso-8859-", PARAMETER_CHARSET_BYTES, true }, { "windows-125", PARAMETER_CHARSET_BYTES, true },
+    };
     char name[16];
     bool faulty = false;
     size_t size = parameter_unquote(value, name, sizeof name, &faulty);
     if (faulty || size > sizeof name)
-        return false;
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-        size_t prefix = strlen(plain[i]);
-        bool open = prefix > 0 && (plain[i][prefix - 1] == '-' || plain[i][prefix - 1] == '5');
-        if ((open ? size > prefix : size == prefix) && strncasecmp(name, plain[i], prefix) == 0)
-            return true;
+        return PARAMETER_CHARSET_OTHER;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t begin = strlen(known[i].begin);
+        if ((known[i].open ? size > begin : size == begin) && strncasecmp(name, known[i].begin, begin) == 0)
+            return known[i].charset;
     }
-    return false;
+    return size == 0 ? PARAMETER_CHARSET_UTF8 : PARAMETER_CHARSET_OTHER;
 }

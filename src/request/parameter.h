@@ -15,7 +15,10 @@ bool parameter_next(struct drossel_text *rest, struct drossel_text *name, struct
 size_t parameter_unquote(struct drossel_text value, char *out, size_t cap, bool *faulty);
 
 /* Do all applications read this parameter alike?  No: quotes inside a bare value or a name, single quotes (PHP reads
- * them, others do not), a quote that is not closed or has more after it, and `\"` with a `;` (for some the value ends there). */
+ * them, others do not), a quote that is not closed or has more after it, a `;` in quotes with `\"` (for some the value ends there)
+ * or `=` (Rack 2 takes the last `; name=`, in quotes or not), white space around the `=`, behind which Werkzeug finds no value, and
+ * `==`, which is one `=` to PHP.
+ * `value` is that of `name` in one text, as parameter_next gives both; or empty. */
 bool parameter_is_plain(struct drossel_text name, struct drossel_text value);
 
 /* A space, a tab or a line end. */
@@ -30,7 +33,13 @@ struct drossel_text parameter_trim(struct drossel_text text);
 /* Without regard to ASCII case. */
 bool parameter_is(struct drossel_text text, const char *name);
 
-/* Is it a charset in which ASCII is ASCII?  utf-16, utf-7, IBM037 and their like would hide every field. */
-bool parameter_charset_is_plain(struct drossel_text value);
+/* How a charset writes text. */
+enum parameter_charset {
+    PARAMETER_CHARSET_UTF8,  /* as UTF-8, or ASCII, or none is named */
+    PARAMETER_CHARSET_BYTES, /* ASCII as ASCII, other letters each as a byte: who decodes them gets another text than we */
+    PARAMETER_CHARSET_OTHER, /* utf-16, utf-7, IBM037 and their like would hide every field */
+};
+
+enum parameter_charset parameter_charset(struct drossel_text value);
 
 #endif

@@ -53,6 +53,8 @@ WRONG = [
     (["check", "--quiet=1", "a"], "takes no argument"), (["check", "--xyzzyx", "a"], "there is no option --xyzzyx"),
     (["show", "--table"], "needs an argument"), (["replay", "x"], "--policy FILE is missing"),
     (["run"], "--policy FILE is missing"), (["explain", "p.yaml"], "is missing"), (["block", "192.0.2.1"], "is missing"),
+    (["block", "192.0.2.1", "-5s"], "there is no option -5"), (["check", "a", "-q"], "there is no option -q"),
+    (["show", "--help=1"], "takes no argument"),
     (["block", "nobody", "1m"], "is no address"), (["block", "192.0.2.1", "1hr"], "1hr"), (["block", "192.0.2.1", "0s"], "0s"),
     (["explain", "p", "POST"], "is no request"), (["explain", "p", "/", "--peer", "x"], "is no address"),
     (["explain", "p", "/", "--header", "NoColon"], "'Name: value'"), (["explain", "p", "/", "--cost", "-1"], "whole number"),

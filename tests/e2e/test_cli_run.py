@@ -195,6 +195,14 @@ def test_it_serves_a_folder(run):
         shutil.rmtree(place)
 
 
+@pytest.mark.parametrize("options", [(), ("--root", "/usr/share")], ids=["the demonstration", "a folder"])
+def test_a_missing_file_is_no_error(run, tmp_path, options):
+    server = run(*options).ready()
+    assert [server.fetch("/not-there.txt").status for _ in range(6)] == [404] * 5 + [429]
+    wait_until(lambda: "REFUSED" in server.said(), "the refusal is told")
+    assert "ERROR" not in server.said()
+
+
 def test_an_address_in_use_is_told_at_once(build, run, tmp_path):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

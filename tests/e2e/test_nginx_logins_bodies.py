@@ -293,3 +293,18 @@ def test_a_form_is_read_in_the_query_too(site, application):
     assert ask("/login?email=other@a.example", body=b"email=v@a.example") == 429, "each name is charged"
     assert [ask("/login?%%%=%&[&a=b") for _ in range(5)] == [401] * 5, "a query that is no form is no fault"
     assert [ask("/login?email=w@a.example", body=b"email=w@a.example", status=status) for status in ("401", "401", "200", "401")] == [401, 401, 200, 401]
+
+
+def test_a_query_is_read_as_the_application_gets_it(site, application):
+    """Behind a `#` for some and not for others, and what `rewrite` put there."""
+    server = site(policy(allow=2, more=", reset_on: success").replace("path: /login", "path_begins: /login"),
+                  server="rewrite ^/login-as/(.*)$ /login?email=$1 last;")
+
+    def ask(path):
+        return server.fetch(path, method="POST", body=b"password=x", headers={"X-Status": "401", "Content-Type": FORM}).status
+
+    assert [ask(f"/login?email=v%40a.example#{i}") for i in range(4)] == [401, 401, 429, 429]
+    assert [ask(f"/login?x={i}#&email=w%40a.example") for i in range(4)] == [401, 401, 429, 429]
+    assert [ask("/login-as/z") for _ in range(4)] == [401, 401, 429, 429]
+    assert ask("/login-as/y?email=z") == ask("/login?email=z") == 429
+    assert ask("/login-as/x") == 401

@@ -1,4 +1,5 @@
 """Failures are counted by the application's answers: charged on arrival, held while open, settled once."""
+import base64
 import os
 import signal
 import socket
@@ -119,6 +120,38 @@ def test_a_login_page_in_place_of_a_refused_auth_request_is_no_success(site, app
                   server="location = /auth { internal; proxy_pass http://127.0.0.1:APPLICATION; } "
                          "location @sign_in { return 302 /sign-in; }")
     assert [post(server).status for _ in range(4)] == [302, 302, 429, 429]
+
+
+# what nginx shows in place of its own refusal, and what the client sees then; the application would answer 200
+SHOWN = [("error_page 401 @form;", 401), ("error_page 401 = @form;", 200), ("error_page 401 =403 @form;", 403),
+         ("error_page 401 = /form;", 200), ("error_page 401 =302 /page;", 302), ("recursive_error_pages on; error_page 401 = @form;", 200)]
+GUARDS = ["auth_basic here; auth_basic_user_file FOLDER/users;", "auth_request /auth;", "satisfy any; deny all; auth_request /auth;"]
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+@pytest.mark.parametrize("shown,status", SHOWN, ids=[row[0] for row in SHOWN])
+def test_what_is_shown_in_place_of_a_refusal_of_nginx_is_no_success(nginx, application, shown, status, guard):
+    to = f"proxy_pass http://127.0.0.1:{application.port}"
+    server = nginx("client: { account_from: [basic] }\nlimits: { login: { by: account, allow: 2 failures per 1h, reset_on: success } }\n", run=False,
+                   server=f"location / {{ {guard} {shown} root FOLDER/root; }} location @form {{ {to}; }} location /form {{ drossel off; {to}; }} "
+                          f"location = /page {{ internal; alias FOLDER/root/index.html; }} "
+                          f"location = /auth {{ internal; {to}; proxy_set_header X-Status $http_x_auth; }}")
+    (server.folder / "users").write_text("me:{PLAIN}right\n")
+    server.start()
+
+    def guess(password, path="/"):
+        credentials = base64.b64encode(f"me:{password}".encode()).decode()
+        return server.fetch(path, headers={"Authorization": "Basic " + credentials, "X-Status": "200",
+                                           "X-Auth": "204" if password == "right" else "401"}).status
+
+    assert [guess("wrong"), guess("right"), guess("wrong"), guess("wrong")] == [status, 200, status, status]
+    assert [guess("wrong"), guess("right")] == [429, 429]
+
+
+def test_an_application_behind_an_error_page_is_asked_for_the_outcome(site, application):
+    server = site(ADDRESS % (2, ""), server="location /old/ { error_page 404 = @old; root FOLDER/root; } location @old { proxy_pass http://127.0.0.1:APPLICATION; }")
+    assert [server.fetch("/old/login", headers={"X-Status": status}).status for status in ("200", "401", "302", "401", "401")] == \
+        [200, 401, 302, 401, 429]
 
 
 def test_of_several_upstreams_the_last_one_asked_counts(nginx, application):

@@ -186,6 +186,46 @@ def test_of_a_hundred_guesses_at_once_five_reach_the_application(site):
     assert sorted(statuses) == [401] * 5 + [429] * 95
 
 
+def part(boundary, name, value):
+    return f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+
+
+FORMS = [
+    ("multipart/form-data; boundary=a", part("a", "email", "EMAIL") + part("a", "password", WRONG) + "--a--\r\n"),
+    ("multipart/form-data; my-boundary=a; boundary=b",
+     part("a", "email", "EMAIL") + part("a", "password", WRONG) + "--a--\r\n" + part("b", "email", "SOMEBODY") + "--b--\r\n"),
+    ("multipart/form-data; Boundary=b; x-boundary=a",
+     part("b", "email", "SOMEBODY") + "--b--\r\n" + part("a", "email", "EMAIL") + part("a", "password", WRONG) + "--a--\r\n"),
+    ("application/x-www-form-urlencoded", "+" * 300 + f"email=EMAIL&password={WRONG}&a=SOMEBODY"),
+    ("multipart/form-data; boundary=a", part("a", " " * 300 + "email", "EMAIL") + part("a", "password", WRONG) + "--a--\r\n"),
+]
+
+
+@pytest.mark.parametrize("kind,body", FORMS, ids=["as browsers send it", "first of two boundaries", "boundary in small letters", "spaces before the name",
+                                             "spaces in a part's name"])
+def test_the_account_of_a_form_is_the_one_that_php_takes(site, kind, body):
+    server = site(lambda text: text.replace("25 per 600s", "100 per 600s"))
+    statuses = [server.fetch("/auth/login", method="POST", headers={"Content-Type": kind},
+                             body=body.replace("EMAIL", "alice@example.org").replace("SOMEBODY", f"u{i}@example.org")).status
+                for i in range(8)]
+    assert statuses == [401] * 5 + [429] * 3
+
+
+TARGETS = ["/auth/login", "//x/auth/login", "///auth/login", "//auth/login", "/auth//login", "/auth/login/", "/%61uth/login", "/auth%2Flogin",
+           "/x/../auth/login", "/auth/./login", "http://x/auth/login", "http://x//y/auth/login", "/http://x/auth/login", "/auth/login#x",
+           "/auth/login:80", "/auth/login;x=1", "/auth/login%00", "/auth/login?/../x", "/?/auth/login", "/index.php/auth/login",
+           "/AUTH/LOGIN", "/api/v1/auth/login", "//x/api/v1/auth/login"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_no_spelling_of_the_path_leads_to_a_login_that_is_not_counted(site, target):
+    server = site()
+    statuses = [server.fetch(target, method="POST", body=body, headers={"Content-Type": kind}).status for _ in range(6) for body, kind in (
+        (urllib.parse.urlencode({"email": "alice@example.org", "password": WRONG}), "application/x-www-form-urlencoded"),
+        (json.dumps({"email": "alice@example.org", "password": WRONG}), "application/json"))]
+    assert statuses.count(401) <= 5
+
+
 def test_known_and_unknown_accounts_get_the_same_answers(site):
     server = site()
 

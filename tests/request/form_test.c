@@ -49,6 +49,10 @@ static void no_spelling_of_the_name_hides_a_field(void **state)
         { FORM, DROSSEL_TEXT("x=1;email=bob"), "bob" },
         { FORM, DROSSEL_TEXT("email=bob;x"), "bob;x|bob" },
         { FORM, DROSSEL_TEXT("email+=bob"), "" },
+        { FORM, DROSSEL_TEXT("[email]=bob"), "bob" },
+        { FORM, DROSSEL_TEXT("%5Bemail%5D=bob&]email=eve&[[+email=joe"), "bob|eve|joe" },
+        { FORM, DROSSEL_TEXT("email]=bob&[email]x=eve"), "bob|eve" },
+        { FORM, DROSSEL_TEXT("email]x]=&x[email]=bob&[x]email=bob&emai[l]=bob"), "" },
     };
     BODY_ASSERT_ALL(table, body_form_email);
     static const struct body_source user_email[] = { { BODY_FORM, DROSSEL_TEXT("user_email") } };
@@ -56,6 +60,16 @@ static void no_spelling_of_the_name_hides_a_field(void **state)
         { FORM, DROSSEL_TEXT("user_email=a&user.email=b&user+email=c&user%5Bemail=d&user-email=e"), "a|b|c|d" },
     };
     BODY_ASSERT_ALL(php, user_email);
+    static const struct body_source nested[] = { { BODY_FORM, DROSSEL_TEXT("user[email]") } };
+    static const struct body_case rails[] = {
+        { FORM, DROSSEL_TEXT("user[email]=a&[user][email]=b&user]][email=c&user%5Bemail%5Djunk=d&User[[Email]]]=e"),
+          "a|b|c|d|e" },
+        { FORM, DROSSEL_TEXT("user[email][]=a"), "!" },
+        { FORM, DROSSEL_TEXT("[user]x[email]=a"), "!" },
+        { FORM, DROSSEL_TEXT("user=a&user[]=b&useremail=c&user.email=d&user[email2]=e&user[mail]=f&x[user[email]]=g"),
+          "" },
+    };
+    BODY_ASSERT_ALL(rails, nested);
 }
 
 static void what_is_read_in_different_ways_is_malformed(void **state)
@@ -64,6 +78,9 @@ static void what_is_read_in_different_ways_is_malformed(void **state)
     static const struct body_case table[] = {
         { FORM, DROSSEL_TEXT("email[]=bob"), "!" },
         { FORM, DROSSEL_TEXT("email%5B%24gt%5D="), "!" },
+        { FORM, DROSSEL_TEXT("[email][]=bob"), "!" },
+        { FORM, DROSSEL_TEXT("[email]x=eve]=bob"), "eve]=bob!" },
+        { FORM, DROSSEL_TEXT("[email]x=eve%5D=bob"), "eve]=bob!" },
         { FORM, DROSSEL_TEXT("?email=bob"), "bob!" },
         { FORM, DROSSEL_TEXT("?a=1&email=bob"), "bob!" },
         { FORM, DROSSEL_TEXT("?%65mail=bob;x=1"), "bob;x=1|bob!" },
@@ -93,6 +110,23 @@ static void what_is_read_in_different_ways_is_malformed(void **state)
     BODY_ASSERT_ALL(table, body_form_email);
 }
 
+static void what_applications_pass_over_hides_no_name_however_long_it_is(void **state)
+{
+    (void)state;
+    static const char *const passed[] = { " ", "+", "%20", "[", "]", "%5D" };
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
+        for (size_t count = BODY_NAME_MAX - 8; count < BODY_NAME_MAX + 8; count++) {
+            char text[4 * BODY_NAME_MAX] = "";
+            for (size_t j = 0; j < count; j++)
+                strcat(text, passed[i]);
+            strcat(text, "email=bob");
+            bool cut = count + 5 > BODY_NAME_MAX;
+            struct body_case test = { FORM, { text, strlen(text) }, cut ? "!" : "bob" };
+            body_assert(&test, body_form_email, 1);
+        }
+    }
+}
+
 static void the_type_is_found_in_any_spelling(void **state)
 {
     (void)state;
@@ -100,6 +134,13 @@ static void the_type_is_found_in_any_spelling(void **state)
         { "APPLICATION/X-WWW-FORM-URLENCODED", DROSSEL_TEXT("email=bob"), "bob" },
         { FORM ";charset=UTF-8", DROSSEL_TEXT("email=bob"), "bob" },
         { FORM " ; charset=\"iso-8859-1\"", DROSSEL_TEXT("email=bob"), "bob" },
+        { FORM ";charset=UTF-8", DROSSEL_TEXT("email=b%c3%b6b"),
+          "b\xc3\xb6"
+          "b" },
+        { FORM ";charset=ISO-8859-1", DROSSEL_TEXT("email=b%f6b"),
+          "b\xf6"
+          "b!" },
+        { FORM ";charset=windows-1252", DROSSEL_TEXT("x=%f6&email=bob"), "bob" },
         { "  " FORM "  ", DROSSEL_TEXT("email=bob"), "bob" },
         { FORM " x", DROSSEL_TEXT("email=bob"), "bob" },
         { NULL, DROSSEL_TEXT("email=bob"), "bob" },
@@ -277,6 +318,7 @@ int main(void)
         cmocka_unit_test(every_value_of_a_field_is_found),
         cmocka_unit_test(no_spelling_of_the_name_hides_a_field),
         cmocka_unit_test(what_is_read_in_different_ways_is_malformed),
+        cmocka_unit_test(what_applications_pass_over_hides_no_name_however_long_it_is),
         cmocka_unit_test(the_type_is_found_in_any_spelling),
         cmocka_unit_test(the_last_of_many_fields_is_found),
         cmocka_unit_test(a_reader_of_single_bytes_finds_the_same),

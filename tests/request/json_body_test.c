@@ -238,6 +238,7 @@ static void faults_hide_nothing_and_are_told(void **state)
         { JSON, DROSSEL_TEXT("\xff\xfe{\0\"\0e\0"), "!" },
         { JSON, DROSSEL_TEXT("\0{\0\"\0e"), "!" },
         { "text/plain", DROSSEL_TEXT("\xfe\xff\0{\0}"), "!" },
+        { "text/plain", DROSSEL_TEXT("\0\0\xfe\xff\0\0\0{\0\0\0}"), "!" },
         { "text/plain", DROSSEL_TEXT(" \0{\0}\0"), "!" },
         { "application/grpc", DROSSEL_TEXT("\0\0\0\0\5hello"), "" },
     };

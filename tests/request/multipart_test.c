@@ -25,7 +25,7 @@ static void every_part_of_a_name_is_found(void **state)
         { TYPE, DROSSEL_TEXT(PART("\"email\"", "") END), "" },
         { TYPE, DROSSEL_TEXT(PART("\"email\"", "bo\r\nb\r\n") END), "bo\r\nb\r\n" },
         { TYPE, DROSSEL_TEXT(PART("\"email\"", " bob") END), " bob" },
-        { TYPE, DROSSEL_TEXT(PART("\"email\"", "a--b--c") END), "a--b--c" },
+        { TYPE, DROSSEL_TEXT(PART("\"email\"", "a-b--c") END), "a-b--c" },
         { TYPE, DROSSEL_TEXT(PART("\"email\"", "b\0b") END), "b\\0b" },
         { TYPE, DROSSEL_TEXT(NAMED("name=\"email\"; filename=\"x; y\"") "bob\r\n" END), "bob" },
         { TYPE, DROSSEL_TEXT(NAMED("filename=\"it's\"; name=\"email\"") "bob\r\n" END), "bob" },
@@ -44,7 +44,7 @@ static void no_spelling_hides_a_part(void **state)
 {
     (void)state;
     static const struct body_case table[] = {
-        { TYPE, DROSSEL_TEXT("--b\r\ncontent-DISPOSITION:  FORM-DATA ; NAME = \"email\"\r\n\r\nbob\r\n" END), "bob" },
+        { TYPE, DROSSEL_TEXT("--b\r\ncontent-DISPOSITION:  FORM-DATA ; NAME=\"email\"\r\n\r\nbob\r\n" END), "bob" },
         { TYPE, DROSSEL_TEXT(PART("\"EMail\"", "bob") END), "bob" },
         { TYPE, DROSSEL_TEXT(PART("\"e\\mail\"", "bob") END), "bob" },
         { TYPE, DROSSEL_TEXT(PART("\"%65mail\"", "bob") END), "bob" },
@@ -76,6 +76,16 @@ static void a_boundary_is_found_in_any_spelling(void **state)
         { "multipart/form-data", BODY_OF("b"), "!" },
         { "multipart/form-data; boundary=c", BODY_OF("b"), "!" },
         { "multipart/form-data; boundary=b; charset=utf-16", BODY_OF("b"), "bob!" },
+        { "multipart/form-data; my-boundary=c; boundary=b", BODY_OF("b"), "bob!" },
+        { "multipart/form-data;boundary=--boundary; charset=utf-8", BODY_OF("--boundary"), "bob" },
+        { "multipart/form-data; Boundary=----FormBoundary", BODY_OF("----FormBoundary"), "bob" },
+        { "multipart/form-data; Boundary=----formboundary", BODY_OF("----formboundary"), "bob!" },
+        { "multipart/form-data; boundary=boundary=b", BODY_OF("boundary=b"), "bob!" },
+        { "multipart/x-boundary; boundary=b", BODY_OF("b"), "bob!" },
+        { "multipart/form-data; Boundary=b; boundary-x=c", BODY_OF("b"), "bob!" },
+        { "multipart/form-data; boundary=b; x=\"boundary=c\"", BODY_OF("b"), "bob!" },
+        { "multipart/form-data; boundary =b", BODY_OF("b"), "bob!" },
+        { "multipart/form-data; boundary= b", BODY_OF("b"), "bob!" },
         { "multipart/form-data; x='; boundary=c; y='; boundary=b", BODY_OF("b"), "bob!" },
     };
     BODY_ASSERT_ALL(table, body_form_email);
@@ -92,7 +102,16 @@ static void faults_hide_nothing_and_are_told(void **state)
         { TYPE, DROSSEL_TEXT(PART("\"email\"", "bob") "--b\t--"), "bob!" },
         { TYPE, DROSSEL_TEXT(PART("\"email\"", "bob") "--b\r--\r\n"), "bob!" },
         { TYPE, DROSSEL_TEXT(PART("\"email\"", "bob") "--b--  \r\n"), "bob" },
-        { TYPE, DROSSEL_TEXT("x " PART("\"email\"", "bob") END), "" },
+        { TYPE, DROSSEL_TEXT("x " PART("\"email\"", "bob") END), "!" },
+        { TYPE, DROSSEL_TEXT("x" PART("\"email\"", "bob") END), "!" },
+        { TYPE, DROSSEL_TEXT("\r\n--" PART("\"email\"", "bob") END), "!" },
+        { TYPE, DROSSEL_TEXT(PART("\"a\"", "x" PART("\"email\"", "bob")) END), "!" },
+        { TYPE, DROSSEL_TEXT(PART("\"email\"", "a--b--c") END), "a--b--c!" },
+        { TYPE, DROSSEL_TEXT(NAMED("name = \"email\"") "bob\r\n" END), "bob!" },
+        { TYPE, DROSSEL_TEXT(NAMED("name==email") "bob\r\n" END), "!" },
+        { TYPE, DROSSEL_TEXT(NAMED("name= \"a;name=email\"") "bob\r\n" END), "!" },
+        { TYPE, DROSSEL_TEXT(NAMED("name=\"a\"; x=\"; name=email\"") "bob\r\n" END), "!" },
+        { TYPE, DROSSEL_TEXT(NAMED("name=\"=?utf-8?B?ZW1haWw=?=\"") "bob\r\n" END), "!" },
         { TYPE, DROSSEL_TEXT(PART("\"email\"", "bob")), "bob!" },
         { TYPE, DROSSEL_TEXT(NAMED("name=email") "bob"), "bob!" },
         { TYPE, DROSSEL_TEXT("--b\r\nContent-Disposition: form-data; name=email"), "!" },
@@ -126,6 +145,13 @@ static void faults_hide_nothing_and_are_told(void **state)
         { TYPE, DROSSEL_TEXT(HEADED(" folded: x\r\n")), "bob!" },
         { TYPE, DROSSEL_TEXT(HEADED("Content-Transfer-Encoding: base64\r\n")), "bob!" },
         { TYPE, DROSSEL_TEXT(HEADED("Content-Type: text/plain; charset=utf-16\r\n")), "bob!" },
+        { TYPE, DROSSEL_TEXT(HEADED("Content-Type: text/plain; charset=iso-8859-1\r\n")), "bob" },
+        { TYPE,
+          DROSSEL_TEXT("--b\r\nContent-Type: text/plain; charset=iso-8859-1\r\nContent-Disposition: form-data; "
+                       "name=email\r\n\r\nb\xf6"
+                       "b\r\n" END),
+          "b\xf6"
+          "b!" },
     };
     BODY_ASSERT_ALL(table, body_form_email);
 }

@@ -132,7 +132,8 @@ function api_me(): never
     $account === null ? json(401, ['error' => 'no_token']) : json(200, ['email' => $account]);
 }
 
-match ($_SERVER['REQUEST_METHOD'] . ' ' . parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH)) {
+// Not by parse_url: for it `//x/auth/login` is the host `x` with the path `/auth/login`, which no limiter sees as a login.
+match ($_SERVER['REQUEST_METHOD'] . ' ' . explode('?', $_SERVER['REQUEST_URI'], 2)[0]) {
     'GET /', 'GET /auth/login' => page(200, 'Who are you?', EMAIL_FORM),
     'POST /auth/login' => log_in(),
     'GET /account' => show_account(),
