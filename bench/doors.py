@@ -79,7 +79,7 @@ LIMIT_REQ = "limit_req_zone $binary_remote_addr zone=a:8m rate={}; limit_req_sta
 
 # Many clients, as most servers have: behind a proxy, which a server of the bench plays for them.
 REAL_IP = "set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP; "
-CLIENTS = 50000
+CLIENTS = 5000
 CLIENTS_SCRIPT = """
 local requests = {}
 function init()
@@ -98,7 +98,8 @@ end
 """ % (CLIENTS, CLIENTS)
 
 # What is written into the http block and the location, the policy, whether requests are refused, wrk's script.
-Variant = collections.namedtuple("Variant", "http location policy refuses script", defaults=("", "", None, False, None))
+# Warm: it is asked for a while before, so that every client is known.
+Variant = collections.namedtuple("Variant", "http location policy refuses script warm", defaults=("", "", None, False, None, False))
 OURS = "drossel_policy {folder}/policy.yaml;"
 VARIANTS = {
     "bare 429": Variant(location="return 429;", refuses=True),
@@ -110,11 +111,11 @@ VARIANTS = {
     "pass": Variant(OURS, policy=POLICY.replace("{page}", "100000000 per 1h")),
     "pass one": Variant(OURS, policy=ONE_LIMIT.replace("{page}", "100000000 per 1h")),
     "pass by class": Variant(OURS, policy=BY_CLASS),
-    "file to many": Variant(REAL_IP, script=CLIENTS_SCRIPT),
+    "file to many": Variant(REAL_IP, script=CLIENTS_SCRIPT, warm=True),
     "pass many": Variant(REAL_IP + OURS, policy=ONE_LIMIT.replace("{page}", "100000000 per 1h").replace("64k", "256k"),
-                         script=CLIENTS_SCRIPT),
+                         script=CLIENTS_SCRIPT, warm=True),
     "limit_req passes many": Variant(REAL_IP + LIMIT_REQ.format("1000000r/s").replace("8m", "16m"),
-                                     "limit_req zone=a burst=1000000 nodelay;", script=CLIENTS_SCRIPT),
+                                     "limit_req zone=a burst=1000000 nodelay;", script=CLIENTS_SCRIPT, warm=True),
     "limit_req passes": Variant(LIMIT_REQ.format("1000000r/s"), "limit_req zone=a burst=1000000 nodelay;"),
 }
 
@@ -250,6 +251,11 @@ def ask_both(build, folder, variants, names, application=None):
     try:
         for place in random.sample((0, 1), 2):
             servers[place] = Server(build, f"{folder}/{place}", names[place], variants[names[place]], application)
+        if variants[names[0]].warm:
+            for server in servers.values():
+                server.begin(ROUND_SECONDS)
+            for server in servers.values():
+                server.end()
         for server in servers.values():
             server.begin(ROUND_SECONDS)
         return tuple(servers[place].end() for place in (0, 1))

@@ -53,7 +53,8 @@ ngx_http_drossel_login(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
 }
 
 
-/* The body behind the header, if all of it is there already, and there is no query. */
+/* The body behind the header, if all of it is there already, and there is no query: nor
+ * may there be one for others, behind a "#" (which makes a URI complex). */
 
 static ngx_inline ngx_uint_t
 ngx_http_drossel_peek(ngx_http_request_t *r, size_t cap, struct body *body)
@@ -72,7 +73,7 @@ ngx_http_drossel_peek(ngx_http_request_t *r, size_t cap, struct body *body)
 
     if (unlikely(r->request_body || r->headers_in.chunked || length <= 0
                  || length > r->header_in->last - r->header_in->pos
-                 || r->args_start))
+                 || r->args_start || r->args.len || r->complex_uri))
     {
         return 0;
     }
