@@ -141,12 +141,17 @@ struct pair {
 };
 
 /* For qs the value begins behind a `]=`, if there is one: `[email]x=eve]=bob` is bob. */
+static inline bool is_name_for_qs(const char *value, size_t size)
+{
+    return unlikely(memchr(value, '=', size) != NULL) && memmem(value, size, "]=", 2) != NULL;
+}
+
 static void keep_value(const struct pair *pair, uint32_t source, const struct body_search *search)
 {
     struct room room;
     room.at = body_room(search, &room.cap);
     size_t size = decode(pair->value, pair->readable, true, room, &search->found->malformed);
-    search->found->malformed |= size > 0 && size <= room.cap && memmem(room.at, size, "]=", 2) != NULL;
+    search->found->malformed |= size > 0 && size <= room.cap && is_name_for_qs(room.at, size);
     body_keep(search, source, size);
 }
 
