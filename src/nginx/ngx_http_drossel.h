@@ -174,7 +174,7 @@ typedef struct {
 
 
 ngx_int_t ngx_http_drossel_handler(ngx_http_request_t *r);
-/* NULL: it was not looked at yet. */
+/* NULL: it was not looked at yet, or there is no memory. */
 ngx_http_drossel_ctx_t *ngx_http_drossel_get_ctx(ngx_http_request_t *r);
 /* Makes the place for it in each request, before the configuration is read. */
 ngx_int_t ngx_http_drossel_add_anchor(ngx_conf_t *cf);
@@ -234,17 +234,19 @@ ngx_http_drossel_ipv4(const struct sockaddr *sa,
 }
 
 static ngx_inline void
-ngx_http_drossel_set_client(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
+ngx_http_drossel_set_client(ngx_http_request_t *r,
+    struct drossel_address *client)
 {
     const struct sockaddr  *sa;
 
     sa = r->connection->sockaddr;
 
     if (likely(sa->sa_family == AF_INET)) {
-        ngx_http_drossel_ipv4(sa, &ctx->client);
+        ngx_http_drossel_ipv4(sa, client);
 
     } else {
-        ngx_http_drossel_sockaddr(sa, &ctx->client);
+        ngx_memzero(client, sizeof(struct drossel_address));
+        ngx_http_drossel_sockaddr(sa, client);
     }
 }
 

@@ -157,9 +157,10 @@ ngx_http_drossel_charge(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf
     }
 
     open->table = mcf->table;
+    open->auth_status = 0;
     open->ticket.count = 0;
 
-    ngx_http_drossel_set_client(r, ctx);
+    ngx_http_drossel_set_client(r, &ctx->client);
 
     login.client = &ctx->client;
     login.account = account;

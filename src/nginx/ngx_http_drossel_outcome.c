@@ -251,7 +251,7 @@ ngx_http_drossel_outcome_filter(ngx_http_request_t *r,
 
 /* Of "auth_request": those two it takes for a refusal, and tells nobody which. */
 
-static void
+static kept_apart void
 ngx_http_drossel_heed_auth(ngx_http_request_t *r)
 {
     ngx_http_drossel_ctx_t  *ctx;

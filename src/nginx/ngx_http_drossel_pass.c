@@ -17,12 +17,12 @@
 static ngx_int_t ngx_http_drossel_no_value(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data);
 static ngx_int_t ngx_http_drossel_pass(ngx_http_request_t *r,
-    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx);
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_variable_value_t *anchor);
 static ngx_uint_t ngx_http_drossel_is_heeded(const ngx_http_request_t *r,
     uint64_t lengths);
 static kept_apart ngx_int_t ngx_http_drossel_again(
     ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
-    ngx_http_drossel_ctx_t *ctx);
+    const ngx_http_variable_value_t *anchor);
 static void ngx_http_drossel_cleanup(void *data);
 
 
@@ -72,18 +72,40 @@ ngx_http_drossel_no_value(ngx_http_request_t *r, ngx_http_variable_value_t *v,
 }
 
 
-/* Subrequests share their main request's variables. */
+/*
+ * Subrequests share their main request's variables.  Of a request that has passed the
+ * short way its place holds all that is to be said, marked by "escape": a context is
+ * made of it once somebody asks.
+ */
 
 ngx_http_drossel_ctx_t *
 ngx_http_drossel_get_ctx(ngx_http_request_t *r)
 {
+    ngx_http_drossel_ctx_t        *ctx;
     ngx_http_variable_value_t     *anchor;
     ngx_http_drossel_main_conf_t  *mcf;
 
     mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
     anchor = &r->variables[mcf->anchor];
 
-    return anchor->valid ? (void *) anchor->data : NULL;
+    if (likely(!anchor->escape)) {
+        return anchor->valid ? (void *) anchor->data : NULL;
+    }
+
+    ctx = ngx_pcalloc(r->pool, sizeof(ngx_http_drossel_ctx_t));
+    if (ctx == NULL) {
+        return NULL;
+    }
+
+    ctx->word = NGX_HTTP_DROSSEL_PASSED;
+    ctx->limit = (const char *) anchor->data;
+    ctx->remaining = ctx->limit ? anchor->len : 0;
+    ngx_http_drossel_set_client(r, &ctx->client);
+
+    anchor->data = (void *) ctx;
+    anchor->escape = 0;
+
+    return ctx;
 }
 
 
@@ -100,28 +122,28 @@ ngx_http_drossel_handler(ngx_http_request_t *r)
     }
 
     mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_drossel_module);
+
     anchor = &r->variables[mcf->anchor];
 
     if (unlikely(anchor->valid)) {
-        return ngx_http_drossel_again(r, mcf, (void *) anchor->data);
+        return ngx_http_drossel_again(r, mcf, anchor);
+    }
+
+    if (likely(mcf->passes && lcf->judge
+               && !ngx_http_drossel_is_heeded(r, mcf->heeded)
+               && ngx_http_drossel_pass(r, mcf, anchor) == NGX_OK))
+    {
+        return NGX_DECLINED;
     }
 
     ctx = ngx_pcalloc(r->pool, sizeof(ngx_http_drossel_ctx_t));
-    if (unlikely(ctx == NULL)) {
+    if (ctx == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
     anchor->data = (void *) ctx;
     anchor->valid = 1;
-
-    lcf = ngx_http_get_module_loc_conf(r, ngx_http_drossel_module);
-
-    if (likely(mcf->passes && lcf->judge
-               && !ngx_http_drossel_is_heeded(r, mcf->heeded)
-               && ngx_http_drossel_pass(r, mcf, ctx) == NGX_OK))
-    {
-        return NGX_DECLINED;
-    }
 
     if (mcf->logins && lcf->judge) {
         return ngx_http_drossel_login(r, mcf, ctx);
@@ -135,29 +157,30 @@ ngx_http_drossel_handler(ngx_http_request_t *r)
 
 static ngx_inline ngx_int_t
 ngx_http_drossel_pass(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
-    ngx_http_drossel_ctx_t *ctx)
+    ngx_http_variable_value_t *anchor)
 {
+    struct drossel_address  client;
     struct limiter_passing  request;
 
     if (mcf->has_path && !ngx_http_drossel_path_is_plain(r, &request.path)) {
         return NGX_DECLINED;
     }
 
-    ngx_http_drossel_set_client(r, ctx);
+    ngx_http_drossel_set_client(r, &client);
 
-    request.client = &ctx->client;
+    request.client = &client;
     request.now_ns = table_now(mcf->table);
 
     if (!limiter_pass(mcf->memory, &request)) {
         return NGX_DECLINED;
     }
 
-    if (likely(request.limit_name != NULL)) {
-        ctx->limit = request.limit_name;
-        ctx->remaining = request.remaining;
-    }
+    /* no limit of the engine has a count of more than 28 bits */
 
-    ctx->word = NGX_HTTP_DROSSEL_PASSED;
+    anchor->data = (void *) request.limit_name;
+    anchor->len = (unsigned) request.remaining & 0x0fffffff;
+    anchor->escape = 1;
+    anchor->valid = 1;
 
     if (unlikely(mcf->untimed-- == 0)) {
         ngx_http_drossel_sample(mcf, request.now_ns);
@@ -250,11 +273,18 @@ ngx_http_drossel_first(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
 
 /* A main request is decided once: not again after a redirect or a delay. */
 
-static ngx_int_t
+static kept_apart ngx_int_t
 ngx_http_drossel_again(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
-    ngx_http_drossel_ctx_t *ctx)
+    const ngx_http_variable_value_t *anchor)
 {
-    ngx_http_drossel_seen_t  seen;
+    ngx_http_drossel_ctx_t   *ctx;
+    ngx_http_drossel_seen_t   seen;
+
+    if (anchor->escape) {
+        return NGX_DECLINED;
+    }
+
+    ctx = (void *) anchor->data;
 
     if (!ctx->waiting) {
         ngx_http_drossel_settle_replaced(r, ctx);
