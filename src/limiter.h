@@ -52,14 +52,14 @@ struct limiter_passing {
  * nothing is done, if they have more to say. */
 bool limiter_pass(const struct limiter_memory *memory, struct limiter_passing *request);
 
-/* The same of a login (limiter_login.c), under a policy whose only limit counts failures by account, or account and address: its name, or NULL of any
- * other policy. */
-const char *limiter_passes_logins(const struct limiter *limiter);
+/* The same of a login (limiter_login.c), under a policy whose only limit counts failures by account, or account and address.  Is it one? */
+bool limiter_passes_logins(const struct limiter *limiter);
 struct limiter_passing_login {
     const struct drossel_address *client;    /* the peer */
     const struct drossel_text *account;      /* the one that the request names */
     uint64_t now_ns;
-    uint64_t remaining;          /* result */
+    const char *limit_name;      /* result: the limit, */
+    uint64_t remaining;          /* result: and how many are left */
     struct drossel_ticket *ticket;       /* the caller's, with room for one charge and count 0; result: not listed */
 };
 bool limiter_pass_login(const struct limiter_memory *memory, struct limiter_passing_login *login);

@@ -66,12 +66,16 @@ static inline uint64_t address_hash(const struct login_plan *plan, const struct 
 /* The hash of the limit's subject, as key_join of its parts. */
 static inline uint64_t subject_of(const struct login_plan *plan, const struct drossel_address *client, uint64_t account)
 {
-    static const uint8_t kinds[3] = { POLICY_BY_ACCOUNT, POLICY_BY_ADDRESS, POLICY_BY_ACCOUNT };
     if (plan->subject == LOGIN_ACCOUNT)
         return account;
-    const uint64_t parts[3] = { account, address_hash(plan, client), account };
-    unsigned first = plan->subject == LOGIN_ADDRESS_ACCOUNT;
-    return key_join(&parts[first], &kinds[first], 2);
+    unsigned first = plan->subject == LOGIN_ADDRESS_ACCOUNT; /* the account's place */
+    uint64_t parts[2];
+    uint8_t kinds[2];
+    parts[first] = account;
+    kinds[first] = POLICY_BY_ACCOUNT;
+    parts[1 - first] = address_hash(plan, client);
+    kinds[1 - first] = POLICY_BY_ADDRESS;
+    return key_join(parts, kinds, 2);
 }
 
 static inline void begin(const struct rate_plan *rate, const struct drossel_address *client, struct table_key key,
@@ -110,7 +114,6 @@ static inline bool prepare(const struct login_plan *plan, const struct drossel_a
     pass[0].key = table_key_mix(subject_of(plan, client, hash), rate->seed);
     pass[1].key = limiter_open_key(pass[0].key);
     table_prefetch(plan->table, pass[0].key);
-    table_stats_fetch(plan->table, rate->limit_id);
     pass[0].limit = &rate->engine;
     pass[1].limit = plan->open_engine;
     pass[0].cost = pass[1].cost = rate->cost;
@@ -138,9 +141,9 @@ __attribute__((flatten)) bool limiter_check_login(const struct limiter *limiter,
     return true;
 }
 
-const char *limiter_passes_logins(const struct limiter *limiter)
+bool limiter_passes_logins(const struct limiter *limiter)
 {
-    return limiter->login.rate != NULL && limiter->peer_is_client ? limiter->login.rate->limit_name : NULL;
+    return limiter->login.rate != NULL && limiter->peer_is_client;
 }
 
 __attribute__((flatten)) own_line bool limiter_pass_login(const struct limiter_memory *memory,
@@ -153,6 +156,7 @@ __attribute__((flatten)) own_line bool limiter_pass_login(const struct limiter_m
                  !prepare(plan, login->client, login->account, pass) ||
                  !store_table_pass(table, pass, 2, login->now_ns)))
         return false;
+    login->limit_name = plan->rate->limit_name;
     login->remaining = pass[0].remaining;
     limiter_add_to_ticket(plan->rate, &pass[0], login->now_ns, login->ticket);
     table_stats_count_passed(table, plan->rate->limit_id, false);

@@ -202,6 +202,11 @@ enum drossel_outcome
 limiter_outcome(const struct policy *policy, unsigned status,
                 bool (*find_header)(void *context, struct drossel_text name, struct drossel_text *value), void *context)
 {
+    unsigned planned = POLICY_OUTCOME_BY_HEADER;
+    if (likely(status < 4 * sizeof policy->outcome_of_status))
+        planned = policy->outcome_of_status[status / 4] >> (2 * (status % 4)) & 3;
+    if (likely(planned != POLICY_OUTCOME_BY_HEADER))
+        return (enum drossel_outcome)planned;
     if (is_outcome(&policy->failure, status, find_header, context))
         return DROSSEL_FAILURE;
     return is_outcome(&policy->success, status, find_header, context) ? DROSSEL_SUCCESS : DROSSEL_OTHER;

@@ -68,15 +68,15 @@ struct engine_limit {
     uint32_t chunk;              /* sliding: charges to a stamp */
     uint8_t stamps;              /* sliding: closed stamps kept, 0 to 30 */
     uint8_t stamp_bits;          /* sliding: bits of one */
-    uint8_t age_bits;            /* sliding: of these, for the time; the rest count charges */
-    uint8_t count_bits;          /* sliding: that rest */
+    uint8_t count_bits;          /* sliding: of these, those that count charges */
+    bool is_plain;               /* may engine_pass say yes? */
     uint64_t capacity;           /* bucket: burst; leaky: burst + 1; else N */
     uint64_t period_ns;          /* the spec's */
     uint64_t quantum_ns;         /* sliding: grid of the stamps' times */
     uint64_t quantum_inverse;    /* sliding: to divide by it with a multiplication, see stamps.h */
     uint64_t stamp_mask, age_mask;   /* sliding: so many ones */
     uint8_t quantum_shift;       /* sliding: see stamps.h */
-    bool is_plain;               /* may engine_pass say yes? */
+    uint8_t age_bits;            /* sliding: bits of a stamp that are its time */
     struct engine_spec spec;
     uint64_t unit_ns;            /* bucket, leaky: T/N, whole nanoseconds ... */
     uint64_t unit_rest;          /* ... and the rest, in 1/N ns */

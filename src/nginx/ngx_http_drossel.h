@@ -61,20 +61,24 @@ typedef struct {
     struct limiter_memory        *memory;     /* of a worker's last refusals */
     ngx_http_output_header_filter_pt  next_header_filter;
     ngx_uint_t                    untimed;    /* decisions until one is timed */
-    const char                   *logins;     /* the only limit, if logins pass by theirs */
+    size_t                        body_cap;   /* bytes that are looked at */
     unsigned                      passes:1;   /* by that way, and then ... */
     unsigned                      has_path:1; /* ... the path is needed */
+    unsigned                      logins:1;   /* logins pass by theirs */
     unsigned                      outcomes:1; /* answers are of interest */
+    unsigned                      hides:1;    /* some of their fields are not for clients */
+
+    /* in the next line, what the shortest way of logins needs */
+
+    struct policy                *policy;     /* NULL: no drossel_policy */
+    ngx_uint_t                    source_count;
+    struct body_source            sources[BODY_SOURCES_MAX];
 
     struct limiter               *limiter;
 
     ngx_str_t                     file;       /* of the policy */
-    struct policy                *policy;     /* NULL: no drossel_policy */
     time_t                        loaded;     /* when it was read */
     ngx_uint_t                    warnings;   /* about it */
-
-    struct body_source            sources[BODY_SOURCES_MAX];
-    ngx_uint_t                    source_count;
 
     ngx_uint_t                    log_level;  /* of refusals */
     ngx_uint_t                    log_rate;   /* lines a second and limit */

@@ -30,7 +30,7 @@ ngx_http_drossel_login(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     struct body_found    found;
     struct drossel_text  type;
 
-    if (likely(ngx_http_drossel_peek(r, (size_t) mcf->policy->body_cap, &body)
+    if (likely(ngx_http_drossel_peek(r, mcf->body_cap, &body)
                && ngx_http_drossel_type(r, mcf->heeded, &type)))
     {
         body.content_types = &type;
@@ -172,7 +172,7 @@ ngx_http_drossel_charge(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf
     }
 
     ctx->open = open;
-    ctx->limit = mcf->logins;
+    ctx->limit = login.limit_name;
     ctx->remaining = login.remaining;
     ctx->word = NGX_HTTP_DROSSEL_PASSED;
 

@@ -297,10 +297,11 @@ ngx_http_drossel_plan(ngx_http_drossel_main_conf_t *mcf)
     mcf->passes = limiter_passes(mcf->limiter, &has_path);
     mcf->has_path = has_path;
     mcf->logins = limiter_passes_logins(mcf->limiter);
+    mcf->body_cap = (size_t) mcf->policy->body_cap;
 
-    mcf->outcomes = mcf->policy->has_failures
-                    || mcf->policy->failure.header.size
-                    || mcf->policy->success.header.size;
+    mcf->hides = mcf->policy->failure.header.size
+                 || mcf->policy->success.header.size;
+    mcf->outcomes = mcf->policy->has_failures || mcf->hides;
 
     ngx_http_drossel_heed(mcf, 0);
 }

@@ -242,8 +242,10 @@ ngx_http_drossel_outcome_filter(ngx_http_request_t *r,
 
     /* where nothing was charged, too: the client must never see them */
 
-    ngx_http_drossel_hide(r, &mcf->policy->failure.header);
-    ngx_http_drossel_hide(r, &mcf->policy->success.header);
+    if (unlikely(mcf->hides)) {
+        ngx_http_drossel_hide(r, &mcf->policy->failure.header);
+        ngx_http_drossel_hide(r, &mcf->policy->success.header);
+    }
 
     return mcf->next_header_filter(r);
 }

@@ -136,3 +136,18 @@ void read_outcomes(struct reading *reading, const struct node *key, void *into)
     else if (draft.failure.statuses == NULL && draft.failure.header == NULL)
         yield_default(&policy->failure, &policy->success);
 }
+
+void plan_outcomes(struct policy *policy)
+{
+    bool by_header = policy->failure.header.size > 0 || policy->success.header.size > 0;
+    for (unsigned status = 0; status < 4 * sizeof policy->outcome_of_status; status++) {
+        unsigned outcome = DROSSEL_OTHER;
+        if (by_header)
+            outcome = POLICY_OUTCOME_BY_HEADER;
+        else if (has_status(&policy->failure, status))
+            outcome = DROSSEL_FAILURE;
+        else if (has_status(&policy->success, status))
+            outcome = DROSSEL_SUCCESS;
+        policy->outcome_of_status[status / 4] |= (uint8_t)(outcome << (2 * (status % 4)));
+    }
+}

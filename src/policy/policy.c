@@ -119,6 +119,7 @@ static void finish(struct reading *reading)
         policy->has_failures = policy->has_failures || policy->limits[i].failures;
         policy->needs_body = policy->needs_body || policy->limits[i].needs_body;
     }
+    plan_outcomes(policy);
     policy->index = index_build(reading);
 }
 

@@ -101,6 +101,8 @@ struct policy_outcome {
     struct drossel_text value;       /* compared without case */
 };
 
+#define POLICY_OUTCOME_BY_HEADER 3
+
 struct policy {
     const char *path;                /* as opened */
     /* table: */
@@ -119,6 +121,8 @@ struct policy {
     bool has_failures;               /* some limit counts failures */
     bool needs_body;                 /* some limit does */
     struct policy_outcome failure, success;
+    /* What that comes to: two bits for each status below 600, of enum drossel_outcome, or POLICY_OUTCOME_BY_HEADER if it is not all that counts. */
+    uint8_t outcome_of_status[150];
     /* secret_file: */
     struct drossel_text secret;      /* its bytes, at least 16; size 0: none */
     /* exempt: (looked up by policy_exempt) and classes: */

@@ -171,6 +171,8 @@ void read_exempt(struct reading *reading, const struct node *key, void *into);
 void read_classes(struct reading *reading, const struct node *key, void *into);
 void set_default_outcomes(struct policy *policy);
 void read_outcomes(struct reading *reading, const struct node *key, void *into);
+/* Once all is read: what each status comes to. */
+void plan_outcomes(struct policy *policy);
 void read_secret_file(struct reading *reading, const struct node *key, void *into);
 void read_limits(struct reading *reading, const struct node *key, void *into);
 /* Reads an `answer:` over the rules that `into` holds. */

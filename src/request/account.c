@@ -171,10 +171,12 @@ static uint8_t *fold_letters(const uint8_t *text, size_t size, size_t *folded_si
 /* Is it LOCAL@DOMAIN?  A dot at the domain's end is not counted. */
 static bool split_address(struct drossel_text text, size_t *at, size_t *end)
 {
-    const char *sign = text.size == 0 ? NULL : memrchr(text.data, '@', text.size);
-    if (sign == NULL || sign == text.data)
+    size_t sign = text.size;
+    while (sign > 0 && text.data[sign - 1] != '@')
+        sign--;
+    if (sign <= 1)
         return false;
-    *at = (size_t)(sign - text.data);
+    *at = sign - 1;
     *end = text.data[text.size - 1] == '.' ? text.size - 1 : text.size;
     return *end > *at + 1;
 }

@@ -73,49 +73,76 @@ static __attribute__((noinline)) void pass_late(struct table *table, const struc
     (void)store_table_charge(table, &batch);
 }
 
-/* A slot held for one of several charges. */
-struct passing {
-    struct slot *slot;
-    bool is_open; /* its tally alone is to be written; `hold` is not set */
-    struct table_hold hold;
+/* What is held for several charges. */
+struct taken {
+    struct slot *slot[STORE_PASS_MAX];
+    uint32_t ticket, count;
 };
 
-static inline bool take_and_pass(struct table *table, struct store_pass *pass, uint64_t now_ns, uint32_t ticket,
-                                 struct passing *passing)
+static void give_all_back(const struct taken *taken)
 {
-    passing->slot = table_take_guard(table, pass->key, now_ns, ticket);
-    if (unlikely(passing->slot == NULL))
-        return false;
-    passing->is_open = pass_tally(passing->slot, now_ns, pass);
-    return likely(passing->is_open) || pass_copy(table, passing->slot, now_ns, ticket, pass, &passing->hold);
+    for (uint32_t i = 0; i < taken->count; i++)
+        table_give_back(taken->slot[i], taken->ticket);
 }
 
-static inline bool put_passing(struct table *table, const struct store_pass *pass, uint64_t now_ns, uint32_t ticket,
-                               const struct passing *passing)
+static inline bool holds_all(const struct taken *taken)
 {
-    if (likely(passing->is_open))
-        return put_tally(passing->slot, now_ns, ticket, pass);
-    return table_put(table, &passing->hold, pass->key, pass->limit_id);
+    for (uint32_t i = 0; i < taken->count; i++)
+        if (unlikely(!table_is_ours(taken->slot[i], taken->ticket)))
+            return false;
+    return true;
+}
+
+/* Goes on from the first charge that is more than a tally; its slot is held.  Apart, because so many copies are a large frame. */
+static __attribute__((noinline)) bool pass_mixed(struct table *table, struct store_pass *pass, uint32_t count,
+                                                 uint64_t now_ns, struct taken *taken)
+{
+    struct table_hold hold[STORE_PASS_MAX]; /* set where a bit says so */
+    uint32_t copies = 0;
+    for (uint32_t i = taken->count; i < count; i = ++taken->count) {
+        struct slot *slot = taken->slot[i];
+        if (copies != 0) {
+            slot = taken->slot[i] = table_take_guard(table, pass[i].key, now_ns, taken->ticket);
+            if (slot != NULL && pass_tally(slot, now_ns, &pass[i]))
+                continue;
+        }
+        if (slot == NULL || !pass_copy(table, slot, now_ns, taken->ticket, &pass[i], &hold[i]))
+            break;
+        copies |= UINT32_C(1) << i;
+    }
+    if (taken->count < count || !holds_all(taken)) {
+        give_all_back(taken);
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_put = (copies >> i & 1) != 0 ? table_put(table, &hold[i], pass[i].key, pass[i].limit_id)
+                                             : put_tally(taken->slot[i], now_ns, taken->ticket, &pass[i]);
+        if (!is_put)
+            pass_late(table, &pass[i], now_ns);
+    }
+    return true;
 }
 
 /* Not inlined: of two charges compilers would write the code twice. */
 __attribute__((noinline)) bool store_table_pass(struct table *table, struct store_pass *pass, uint32_t count,
                                                 uint64_t now_ns)
 {
-    struct passing passing[STORE_PASS_MAX]; /* not cleared */
-    uint32_t ticket = table_ticket(table), taken = 0;
-    while (taken < count && take_and_pass(table, &pass[taken], now_ns, ticket, &passing[taken]))
-        taken++;
-    bool fits = taken == count;
-    for (uint32_t i = 0; fits && i < count; i++)
-        fits = table_is_ours(passing[i].slot, ticket);
-    if (unlikely(!fits)) {
-        while (taken-- > 0)
-            table_give_back(passing[taken].slot, ticket);
+    struct taken taken; /* not cleared */
+    taken.ticket = table_ticket(table);
+    for (taken.count = 0; taken.count < count; taken.count++) {
+        uint32_t i = taken.count;
+        taken.slot[i] = table_take_guard(table, pass[i].key, now_ns, taken.ticket);
+        if (unlikely(taken.slot[i] == NULL))
+            break;
+        if (unlikely(!pass_tally(taken.slot[i], now_ns, &pass[i])))
+            return pass_mixed(table, pass, count, now_ns, &taken);
+    }
+    if (unlikely(taken.count < count || !holds_all(&taken))) {
+        give_all_back(&taken);
         return false;
     }
     for (uint32_t i = 0; i < count; i++)
-        if (unlikely(!put_passing(table, &pass[i], now_ns, ticket, &passing[i])))
+        if (unlikely(!put_tally(taken.slot[i], now_ns, taken.ticket, &pass[i])))
             pass_late(table, &pass[i], now_ns);
     return true;
 }

@@ -103,8 +103,9 @@ struct table_header {
 };
 _Static_assert(sizeof(struct table_header) <= TABLE_HEADER_BYTES, "the header has one page");
 
+/* The state lies in one line with what a limit without closed stamps needs. */
 struct compiled_limit {
-    _Atomic uint32_t state;          /* 0: not yet, 1: usable, 2: unusable, else COMPILING + the process that compiles it */
+    _Alignas(64) _Atomic uint32_t state;          /* 0: not yet, 1: usable, 2: unusable, else COMPILING + the process that compiles it */
     struct engine_limit limit;
 };
 

@@ -128,13 +128,13 @@ static bool pass(struct trial *trial, const struct drossel_request *request, con
                  struct drossel_decision *decision)
 {
     struct limiter *limiter = trial->inner[DOOR].limiter;
-    if (limiter_passes_logins(limiter) == NULL || request->extra_cost != 0 || request->account.size > 0 ||
+    if (!limiter_passes_logins(limiter) || request->extra_cost != 0 || request->account.size > 0 ||
         request->account_count != 1 || request->is_account_unreadable)
         return false;
     *decision = *wanted;
     decision->ticket.count = 0;
     const struct drossel_address *client = request->address.family != 0 ? &request->address : &request->peer;
-    struct limiter_passing_login login = { client, request->accounts, request->now_ns, 0, &decision->ticket };
+    struct limiter_passing_login login = { client, request->accounts, request->now_ns, NULL, 0, &decision->ticket };
     struct limiter_memory *memory = limiter_memory_open(limiter);
     bool passes = limiter_pass_login(memory, &login);
     limiter_memory_close(memory);
@@ -274,7 +274,7 @@ static void several_limits_of_failures_decide_alike_on_the_short_way(void **unus
         struct trial trial;
         open_trial(&trial, several[i], 50 + i);
         assert_null(trial.inner[SHORTEST].limiter->login.rate);
-        assert_null(limiter_passes_logins(trial.inner[DOOR].limiter));
+        assert_false(limiter_passes_logins(trial.inner[DOOR].limiter));
         run(&trial);
         assert_true(trial.verdicts[DROSSEL_HOLD] > 0 && trial.verdicts[DROSSEL_REFUSE] > 0);
         close_trial(&trial);
