@@ -57,11 +57,14 @@ bool limiter_passes_logins(const struct limiter *limiter);
 struct limiter_passing_login {
     const struct drossel_address *client;    /* the peer */
     const struct drossel_text *account;      /* the one that the request names */
-    uint64_t now_ns;
+    struct table_key key;        /* limiter_find_login's */
+    uint64_t now_ns;             /* from here on: limiter_pass_login's */
     const char *limit_name;      /* result: the limit, */
     uint64_t remaining;          /* result: and how many are left */
     struct drossel_ticket *ticket;       /* the caller's, with room for one charge and count 0; result: not listed */
 };
+/* First its key, which then comes from memory while the door does what else it has to.  False: the account has no name that counts. */
+bool limiter_find_login(const struct limiter_memory *memory, struct limiter_passing_login *login);
 bool limiter_pass_login(const struct limiter_memory *memory, struct limiter_passing_login *login);
 
 /* Must the door read the request's body first, because a matching limit counts an account that may stand there? */
@@ -70,6 +73,9 @@ bool limiter_needs_body(const struct limiter *limiter, const struct drossel_requ
 /* Gives the ticket of a decision a slot in the table, so that it is settled once by however many who have a copy.  Not for doors
  * that keep the ticket to themselves, and settle it once. */
 void limiter_list_ticket(struct table *table, struct drossel_ticket *ticket, uint64_t now_ns);
+
+/* Fetches what settling a ticket needs ahead. */
+void limiter_fetch_ticket(const struct table *table, const struct drossel_ticket *ticket);
 
 /* As drossel_settle; needs nothing but the table. */
 void limiter_settle(struct table *table, const struct drossel_ticket *ticket, enum drossel_outcome outcome, uint64_t now_ns);

@@ -103,23 +103,29 @@ static inline void finish(const struct rate_plan *rate, const struct store_pass 
     limiter_add_to_ticket(rate, pass, now_ns, &decision->ticket);
 }
 
-/* The key and its open counter.  False: the account has no name that counts. */
-static inline bool prepare(const struct login_plan *plan, const struct drossel_address *client,
-                           const struct drossel_text *account, struct store_pass *pass)
+/* The key, which comes from memory meanwhile.  False: the account has no name that counts. */
+static inline bool find_key(const struct login_plan *plan, const struct drossel_address *client,
+                            const struct drossel_text *account, struct table_key *key)
 {
-    const struct rate_plan *rate = plan->rate;
     uint64_t hash;
     if (unlikely(!subject_account_hash(table_secret(plan->table), *account, &hash)))
         return false;
-    pass[0].key = table_key_mix(subject_of(plan, client, hash), rate->seed);
-    pass[1].key = limiter_open_key(pass[0].key);
-    table_prefetch(plan->table, pass[0].key);
+    *key = table_key_mix(subject_of(plan, client, hash), plan->rate->seed);
+    table_prefetch(plan->table, *key);
+    return true;
+}
+
+/* The charges of the key and of its open counter. */
+static inline void prepare(const struct login_plan *plan, struct table_key key, struct store_pass *pass)
+{
+    const struct rate_plan *rate = plan->rate;
+    pass[0].key = key;
+    pass[1].key = limiter_open_key(key);
     pass[0].limit = &rate->engine;
     pass[1].limit = plan->open_engine;
     pass[0].cost = pass[1].cost = rate->cost;
     pass[0].limit_id = rate->limit_id;
     pass[1].limit_id = TABLE_LIMIT_OPEN;
-    return true;
 }
 
 __attribute__((flatten)) bool limiter_check_login(const struct limiter *limiter, const struct drossel_request *request,
@@ -129,11 +135,13 @@ __attribute__((flatten)) bool limiter_check_login(const struct limiter *limiter,
     const struct drossel_address *client = limiter_client_of(limiter, request);
     const struct drossel_text *account = account_of(request);
     struct store_pass pass[2];
+    struct table_key key;
     uint64_t now_ns = request->now_ns;
     if (unlikely(client == NULL || account == NULL || request->extra_cost != 0 ||
-                 table_bans_until(limiter->table) > now_ns || !prepare(&limiter->login, client, account, pass)))
+                 table_bans_until(limiter->table) > now_ns || !find_key(&limiter->login, client, account, &key)))
         return false;
-    begin(rate, client, pass[0].key, decision);
+    begin(rate, client, key, decision);
+    prepare(&limiter->login, key, pass);
     if (unlikely(!store_table_pass(limiter->table, pass, 2, now_ns)))
         return false;
     finish(rate, &pass[0], now_ns, decision);
@@ -146,15 +154,20 @@ bool limiter_passes_logins(const struct limiter *limiter)
     return limiter->login.rate != NULL && limiter->peer_is_client;
 }
 
-__attribute__((flatten)) own_line bool limiter_pass_login(const struct limiter_memory *memory,
-                                                          struct limiter_passing_login *login)
+bool limiter_find_login(const struct limiter_memory *memory, struct limiter_passing_login *login)
+{
+    return find_key(&memory->login, login->client, login->account, &login->key);
+}
+
+own_way bool limiter_pass_login(const struct limiter_memory *memory, struct limiter_passing_login *login)
 {
     const struct login_plan *plan = &memory->login;
     struct table *table = plan->table;
     struct store_pass pass[2];
-    if (unlikely(table_bans_until(table) > login->now_ns || table_is_lost(table) ||
-                 !prepare(plan, login->client, login->account, pass) ||
-                 !store_table_pass(table, pass, 2, login->now_ns)))
+    if (unlikely(table_bans_until(table) > login->now_ns || table_is_lost(table)))
+        return false;
+    prepare(plan, login->key, pass);
+    if (unlikely(!store_table_pass(table, pass, 2, login->now_ns)))
         return false;
     login->limit_name = plan->rate->limit_name;
     login->remaining = pass[0].remaining;

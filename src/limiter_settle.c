@@ -121,10 +121,9 @@ static bool forget(struct table *table, struct table_key key, uint64_t now_ns)
     return entry.slot != TABLE_NO_SLOT && table_forget(table, &entry, now_ns);
 }
 
-/* The lines of a ticket's keys come from memory side by side. */
-static void fetch_keys(const struct table *table, const struct drossel_ticket *ticket)
+void limiter_fetch_ticket(const struct table *table, const struct drossel_ticket *ticket)
 {
-    for (uint32_t i = 0; i < ticket->count; i++)
+    for (uint32_t i = 0; i < ticket->count && i < DROSSEL_TICKET_CHARGES; i++)
         table_prefetch(table, (struct table_key){ ticket->charge[i].home, ticket->charge[i].tag });
 }
 
@@ -134,7 +133,8 @@ void limiter_settle(struct table *table, const struct drossel_ticket *ticket, en
     const struct table_key own = { ticket->home, ticket->tag };
     if (ticket->count == 0 || ticket->count > DROSSEL_TICKET_CHARGES)
         return;
-    fetch_keys(table, ticket);
+    if (ticket->count > 1) /* they come from memory side by side */
+        limiter_fetch_ticket(table, ticket);
     if (ticket->is_listed && !forget(table, own, now_ns))
         return;
     for (uint32_t i = 0; i < ticket->count; i++) {

@@ -146,6 +146,15 @@ ngx_http_drossel_charge(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf
     ngx_http_drossel_open_t       *open;
     struct limiter_passing_login   login;
 
+    ngx_http_drossel_set_client(r, &ctx->client);
+
+    login.client = &ctx->client;
+    login.account = account;
+
+    if (!limiter_find_login(mcf->memory, &login)) {
+        return NGX_OK;
+    }
+
     if (ngx_http_drossel_guard(r, ctx) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -160,10 +169,6 @@ ngx_http_drossel_charge(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf
     open->auth_status = 0;
     open->ticket.count = 0;
 
-    ngx_http_drossel_set_client(r, &ctx->client);
-
-    login.client = &ctx->client;
-    login.account = account;
     login.now_ns = table_now(mcf->table);
     login.ticket = &open->ticket;
 

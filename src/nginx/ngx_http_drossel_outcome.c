@@ -237,6 +237,7 @@ ngx_http_drossel_outcome_filter(ngx_http_request_t *r,
     ctx = ngx_http_drossel_get_ctx(r);
 
     if (likely(ctx && ctx->open && ctx->open->ticket.count)) {
+        limiter_fetch_ticket(ctx->open->table, &ctx->open->ticket);
         ngx_http_drossel_settle(ctx, ngx_http_drossel_outcome(r));
     }
 

@@ -134,9 +134,11 @@ static bool pass(struct trial *trial, const struct drossel_request *request, con
     *decision = *wanted;
     decision->ticket.count = 0;
     const struct drossel_address *client = request->address.family != 0 ? &request->address : &request->peer;
-    struct limiter_passing_login login = { client, request->accounts, request->now_ns, NULL, 0, &decision->ticket };
+    struct limiter_passing_login login = {
+        .client = client, .account = request->accounts, .now_ns = request->now_ns, .ticket = &decision->ticket
+    };
     struct limiter_memory *memory = limiter_memory_open(limiter);
-    bool passes = limiter_pass_login(memory, &login);
+    bool passes = limiter_find_login(memory, &login) && limiter_pass_login(memory, &login);
     limiter_memory_close(memory);
     if (!passes)
         return false;
