@@ -1,5 +1,6 @@
 /* Accounts named in a request's body: which parser reads it, and what they find. */
 #include "request/body.h"
+#include "hint.h"
 #include "request/form.h"
 #include "request/json_body.h"
 #include "request/multipart.h"
@@ -10,7 +11,7 @@
 
 /* ---- values ---- */
 
-static bool is_known(const struct body_found *found, uint32_t source, struct drossel_text text)
+static kept_apart bool is_known(const struct body_found *found, uint32_t source, struct drossel_text text)
 {
     for (size_t i = 0; i < found->count; i++) {
         const struct body_value *value = &found->value[i];
@@ -27,11 +28,11 @@ void body_keep(const struct body_search *search, uint32_t source, size_t size)
     struct drossel_text text = { found->buffer + found->used, size };
     if (size == 0)
         return;
-    if (size > found->cap - found->used) {
+    if (unlikely(size > found->cap - found->used)) {
         found->too_many = true;
         return;
     }
-    if (is_known(found, source, text))
+    if (found->count > 0 && is_known(found, source, text))
         return;
     if (found->count == BODY_VALUES_MAX) {
         found->too_many = true;

@@ -128,16 +128,22 @@ static inline char next_letter(struct drossel_text text, size_t *at)
     return letter >= 'A' && letter <= 'Z' ? (char)(letter | 0x20) : letter;
 }
 
-bool json_is_same_key(struct drossel_text key, struct drossel_text wanted)
+static kept_apart bool is_same_folded(struct drossel_text key, struct drossel_text wanted)
 {
     size_t i = 0, j = 0;
-    while (i < key.size && i < wanted.size && key.data[i] == wanted.data[i]) /* nearly always as it is written */
-        i++;
-    j = i = i < key.size || i < wanted.size ? 0 : i;
     while (i < key.size && j < wanted.size)
         if (next_letter(key, &i) != next_letter(wanted, &j))
             return false;
     return i == key.size && j == wanted.size;
+}
+
+/* Nearly always it is as it is written. */
+bool json_is_same_key(struct drossel_text key, struct drossel_text wanted)
+{
+    size_t i = 0;
+    while (i < key.size && i < wanted.size && key.data[i] == wanted.data[i])
+        i++;
+    return likely(i == key.size && i == wanted.size) || is_same_folded(key, wanted);
 }
 
 /* Is a key at this depth of interest to a source? */
@@ -146,7 +152,7 @@ static bool is_on_path(const struct json_scan *scan, size_t source)
     return scan->wanted[source] >= scan->depth && scan->matched[source] + 1 >= scan->depth;
 }
 
-static void take_key(struct json_scan *scan, struct drossel_text key, bool escapes)
+static kept_apart void take_key(struct json_scan *scan, struct drossel_text key, bool escapes)
 {
     char decoded[BODY_NAME_MAX];
     if (scan->depth == 0 || scan->depth > scan->deepest)
@@ -351,7 +357,7 @@ static void find_paths(struct json_scan *scan, const struct body_search *search)
 }
 
 /* Kept apart from the way of forms. */
-kept_apart void json_values(struct drossel_text body, const struct body_search *search)
+own_way kept_apart void json_values(struct drossel_text body, const struct body_search *search)
 {
     struct json_scan scan; /* not zeroed whole: a bit is set when its container opens */
     if (body.size >= 3 && memcmp(body.data, "\xef\xbb\xbf", 3) == 0) {

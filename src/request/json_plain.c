@@ -16,8 +16,7 @@ static uint32_t first_letters(const struct json_scan *scan)
 }
 
 /* A member of the outermost object whose value is a string: take_key and take_string in one. */
-static __attribute__((noinline)) void take_member(struct json_scan *scan, struct drossel_text key,
-                                                  struct drossel_text value, bool escapes)
+static void take_member(struct json_scan *scan, struct drossel_text key, struct drossel_text value, bool escapes)
 {
     for (uint32_t i = 0; i < scan->search->source_count; i++)
         if (scan->wanted[i] == 1 && json_is_same_key(key, scan->search->sources[i].name))
@@ -75,7 +74,7 @@ struct drossel_text json_take_plain_members(struct json_scan *scan)
         if (at == end || (*at != ',' && *at != '}'))
             return last;
         last = (struct drossel_text){ key + 1, (size_t)(key_end - key - 1) };
-        if ((unsigned char)key[1] >= 0x80 || (letters >> (key[1] & 31) & 1) != 0)
+        if (unlikely((unsigned char)key[1] >= 0x80 || (letters >> (key[1] & 31) & 1) != 0))
             take_member(scan, last, (struct drossel_text){ value + 1, (size_t)(value_end - value - 1) }, escapes);
         scan->expected = JSON_KEY;
     } while (*at == ',');

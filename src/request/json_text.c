@@ -1,5 +1,6 @@
 /* Strings of JSON as plain text. */
 #include "request/json_body.h"
+#include "hint.h"
 
 #include <string.h>
 
@@ -76,7 +77,7 @@ static char escaped(char c, bool *faulty)
     return letter == NULL ? c : values[letter - letters];
 }
 
-size_t json_decode(struct drossel_text text, char *out, size_t cap, bool *faulty)
+kept_apart size_t json_decode(struct drossel_text text, char *out, size_t cap, bool *faulty)
 {
     struct writer writer = { out, cap, 0 };
     size_t at = 0;
