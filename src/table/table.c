@@ -214,9 +214,7 @@ static void complain_of_open(const struct table *table, int error, const struct 
     struct stat status;
     const char *path = table->path;
     if (error == ELOOP)
-        complain(complaint,
-                 "%s: is a symbolic link; a table is never opened through one: remove it, or name the file itself",
-                 path);
+        complain(complaint, "%s: is a symbolic link; a table is never opened through one: name the file itself", path);
     else if (error == EISDIR)
         complain(complaint, "%s: is a directory; name a file in it, such as %s/table", path, path);
     else if (error == EACCES && lstat(path, &status) == 0)
@@ -228,10 +226,17 @@ static void complain_of_open(const struct table *table, int error, const struct 
         complain(complaint, "%s: cannot be opened: %s; check table.path and its folder", path, strerror(error));
 }
 
+/* Who names a file of his system by mistake must not be told to remove it. */
+static bool begins_as_table(int fd)
+{
+    char magic[sizeof TABLE_MAGIC - 1];
+    return pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, TABLE_MAGIC, sizeof magic) == 0;
+}
+
 static const char *check_header(const struct table_header *header, uint64_t size)
 {
     if (memcmp(header->magic, TABLE_MAGIC, sizeof header->magic) != 0)
-        return "is no drossel table; remove it if it is of no use, or set table.path to another file";
+        return "is no drossel table; name another file: by table.path in the policy, or by --table";
     if (header->version != TABLE_VERSION)
         return "is a table of another version of drossel; stop all that use it, remove it, and start again";
     if (header->keys < TABLE_KEYS_MIN || header->keys > TABLE_KEYS_MAX || (header->keys & (header->keys - 1)) != 0 ||
@@ -288,15 +293,17 @@ static bool adopt_file(struct table *table, int fd, const struct table_options *
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
         complain(complaint,
                  S_ISDIR(status.st_mode) ? "%s: is a directory; name a file in it, such as %s/table"
-                                         : "%s: is no regular file; remove it, or name another than %s",
+                                         : "%s: is no regular file; name another than %s",
                  table->path, table->path);
         return false;
     }
     uint64_t size = (uint64_t)status.st_size;
     if (size < stats_offset()) {
         complain(complaint,
-                 "%s: is %llu bytes short of a table's header: truncated, or no drossel table; remove it, or set "
-                 "table.path to another file",
+                 size == 0 || begins_as_table(fd)
+                     ? "%s: is %llu bytes short of a table's header; stop all that use it, remove it, and start again"
+                     : "%s: is %llu bytes short of a table's header, and no drossel table; name another file: by "
+                       "table.path in the policy, or by --table",
                  table->path, (unsigned long long)(stats_offset() - size));
         return false;
     }

@@ -102,6 +102,29 @@ static void a_foreign_file_is_told_and_left_alone(void **state)
     assert_int_equal(status.st_size, 12 * 200000);
 }
 
+/* Nobody is told to remove a file of his system that he named by mistake. */
+static void a_short_file_is_only_to_be_removed_if_it_is_a_table(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *told;
+    } cases[] = {
+        { "", "remove it" },
+        { "drossel\n", "remove it" },
+        { "drossel", "and no drossel table; name another file" },
+        { "root:x:0:0:root:/root:/bin/sh\n", "and no drossel table; name another file" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *path = path_in("short");
+        FILE *file = fopen(path, "w");
+        fputs(cases[i].bytes, file);
+        fclose(file);
+        struct table_options options = options_for(path);
+        expect_error(&options, cases[i].told);
+        expect_error(&options, "short of a table's header");
+    }
+}
+
 static void another_version_is_told(void **state)
 {
     (void)state;
@@ -367,6 +390,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_new_table_has_mode_0660_and_the_asked_owner),
         cmocka_unit_test(counters_and_blocks_are_there_when_it_is_opened_again),
         cmocka_unit_test(a_foreign_file_is_told_and_left_alone),
+        cmocka_unit_test(a_short_file_is_only_to_be_removed_if_it_is_a_table),
         cmocka_unit_test(another_version_is_told),
         cmocka_unit_test(a_path_that_is_empty_or_too_long_is_told),
         cmocka_unit_test(a_damaged_header_is_told),
