@@ -301,7 +301,8 @@ static bool adopt_file(struct table *table, int fd, const struct table_options *
     if (size < stats_offset()) {
         complain(complaint,
                  size == 0 || begins_as_table(fd)
-                     ? "%s: is %llu bytes short of a table's header; stop all that use it, remove it, and start again"
+                     ? "%s: is %llu bytes short of a table's header: truncated; stop all that use it, remove it, and "
+                       "start again"
                      : "%s: is %llu bytes short of a table's header, and no drossel table; name another file: by "
                        "table.path in the policy, or by --table",
                  table->path, (unsigned long long)(stats_offset() - size));
