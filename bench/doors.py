@@ -21,6 +21,7 @@ import subprocess
 import time
 
 ROUND_SECONDS = 1
+WARM_SECONDS = 3
 CONNECTIONS = 32
 FILE_BYTES = 1024
 
@@ -79,7 +80,7 @@ LIMIT_REQ = "limit_req_zone $binary_remote_addr zone=a:8m rate={}; limit_req_sta
 
 # Many clients, as most servers have: behind a proxy, which a server of the bench plays for them.
 REAL_IP = "set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP; "
-CLIENTS = 5000
+CLIENTS = 20000
 CLIENTS_SCRIPT = """
 local requests = {}
 function init()
@@ -253,7 +254,7 @@ def ask_both(build, folder, variants, names, application=None):
             servers[place] = Server(build, f"{folder}/{place}", names[place], variants[names[place]], application)
         if variants[names[0]].warm:
             for server in servers.values():
-                server.begin(ROUND_SECONDS)
+                server.begin(WARM_SECONDS)
             for server in servers.values():
                 server.end()
         for server in servers.values():

@@ -37,8 +37,8 @@ static inline void begin(const struct limiter *limiter, const struct drossel_req
     decision->client = *limiter_client_of(limiter, request);
     decision->subject_hash = key.home;
     decision->quota[0].name = rate->name;
-    decision->quota[0].count = rate->engine.spec.count;
-    decision->quota[0].window_ns = rate->engine.spec.period_ns;
+    decision->quota[0].count = rate->engine.capacity;
+    decision->quota[0].window_ns = rate->engine.period_ns;
     decision->quota[0].violated = decision->quota[0].counts_failures = false;
     decision->quota_count = 1;
 }

@@ -87,8 +87,8 @@ static inline void begin(const struct rate_plan *rate, const struct drossel_addr
     decision->client = *client;
     decision->subject_hash = key.home;
     decision->quota[0].name = rate->name;
-    decision->quota[0].count = rate->engine.spec.count;
-    decision->quota[0].window_ns = rate->engine.spec.period_ns;
+    decision->quota[0].count = rate->engine.capacity;
+    decision->quota[0].window_ns = rate->engine.period_ns;
     decision->quota[0].violated = false;
     decision->quota[0].counts_failures = true;
     decision->quota_count = 1;

@@ -107,8 +107,8 @@ static inline void tell_room(const struct short_way *way, struct drossel_decisio
             continue;
         struct drossel_quota *quota = &decision->quota[quotas++];
         quota->name = rate->name;
-        quota->count = rate->engine.spec.count;
-        quota->window_ns = rate->engine.spec.period_ns;
+        quota->count = rate->engine.capacity;
+        quota->window_ns = rate->engine.period_ns;
         quota->remaining = pass->remaining;
         quota->more_ns = pass->more_ns;
         quota->violated = false;

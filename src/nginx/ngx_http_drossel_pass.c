@@ -162,7 +162,9 @@ ngx_http_drossel_pass(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     struct drossel_address  client;
     struct limiter_passing  request;
 
-    if (mcf->has_path && !ngx_http_drossel_path_is_plain(r, &request.path)) {
+    if (unlikely(mcf->has_path)
+        && !ngx_http_drossel_path_is_plain(r, &request.path))
+    {
         return NGX_DECLINED;
     }
 

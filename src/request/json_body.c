@@ -86,12 +86,12 @@ static struct drossel_text read_word(struct json_scan *scan)
 
 /* ---- paths ---- */
 
-static size_t count_keys(struct drossel_text path)
+static uint16_t count_keys(struct drossel_text path)
 {
     size_t count = 1;
     for (size_t i = 0; i < path.size; i++)
         count += path.data[i] == '.';
-    return count;
+    return (uint16_t)(count < UINT16_MAX ? count : UINT16_MAX);
 }
 
 /* Key number `index` of a path that has so many. */
@@ -149,7 +149,7 @@ bool json_is_same_key(struct drossel_text key, struct drossel_text wanted)
 /* Is a key at this depth of interest to a source? */
 static bool is_on_path(const struct json_scan *scan, size_t source)
 {
-    return scan->wanted[source] >= scan->depth && scan->matched[source] + 1 >= scan->depth;
+    return scan->wanted[source] >= scan->depth && scan->matched[source] + (size_t)1 >= scan->depth;
 }
 
 static kept_apart void take_key(struct json_scan *scan, struct drossel_text key, bool escapes)
@@ -167,7 +167,8 @@ static kept_apart void take_key(struct json_scan *scan, struct drossel_text key,
         struct drossel_text wanted = scan->search->sources[i].name;
         if (scan->wanted[i] > 1)
             wanted = path_key(wanted, scan->depth - 1);
-        scan->matched[i] = json_is_same_key(key, wanted) ? scan->depth : scan->depth - 1;
+        scan->matched[i] =
+            (uint16_t)(json_is_same_key(key, wanted) ? scan->depth : scan->depth - 1); /* no deeper than `wanted` */
     }
 }
 

@@ -23,8 +23,8 @@ struct json_scan {
     /* For each source: how many keys of its path the keys of the open objects are, counted from the root; 0 for other sources.
      * A key at depth d is the path's d-th only if d - 1 were so before.  Entries above the current depth are stale, and
      * corrected by the next key. */
-    size_t matched[BODY_SOURCES_MAX];
-    size_t wanted[BODY_SOURCES_MAX];           /* keys in its path; 0 for sources of other kinds */
+    uint16_t matched[BODY_SOURCES_MAX];
+    uint16_t wanted[BODY_SOURCES_MAX];         /* keys in its path, at most UINT16_MAX; 0 for sources of other kinds */
     uint8_t is_object[JSON_DEPTH_CHECKED / 8]; /* a bit for each open container */
 };
 
