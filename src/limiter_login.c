@@ -111,7 +111,7 @@ static inline bool find_key(const struct login_plan *plan, const struct drossel_
     if (unlikely(!subject_account_hash(table_secret(plan->table), *account, &hash)))
         return false;
     *key = table_key_mix(subject_of(plan, client, hash), plan->rate->seed);
-    table_prefetch(plan->table, *key);
+    table_prefetch_pair(plan->table, *key); /* and of its open counter */
     return true;
 }
 

@@ -124,7 +124,7 @@ static bool forget(struct table *table, struct table_key key, uint64_t now_ns)
 void limiter_fetch_ticket(const struct table *table, const struct drossel_ticket *ticket)
 {
     for (uint32_t i = 0; i < ticket->count && i < DROSSEL_TICKET_CHARGES; i++)
-        table_prefetch(table, (struct table_key){ ticket->charge[i].home, ticket->charge[i].tag });
+        table_prefetch_pair(table, (struct table_key){ ticket->charge[i].home, ticket->charge[i].tag });
 }
 
 void limiter_settle(struct table *table, const struct drossel_ticket *ticket, enum drossel_outcome outcome,

@@ -127,6 +127,8 @@ struct table_key table_key_beside(struct table_key key, uint64_t seed);
 
 /* Fetches a key's home line ahead. */
 void table_prefetch(const struct table *table, struct table_key key);
+/* The same of two keys whose homes differ in the last bit. */
+void table_prefetch_pair(const struct table *table, struct table_key key);
 
 /* The key's slot, or TABLE_NO_SLOT.  Without a lock; what it says may be past at once. */
 #define TABLE_NO_SLOT UINT64_MAX
