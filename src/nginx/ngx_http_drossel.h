@@ -4,7 +4,8 @@
  * before the content phase and after the real-IP module.
  *
  * The module decides nothing: it takes a request in (ngx_http_drossel_pass.c), turns
- * it into facts for the limiter (..._facts.c; accounts in its body: ..._body.c), and
+ * it into facts for the limiter (..._facts.c; accounts in its body and query:
+ * ..._body.c, ..._query.c), and
  * the decision into what follows (..._handler.c): an answer (..._answer.c), a request
  * header (..._challenge.c), a wait (..._hold.c),
  * a line in the error log (..._log.c), variables (..._variables.c).  When the
@@ -289,6 +290,9 @@ ngx_int_t ngx_http_drossel_read_body(ngx_http_request_t *r,
  * is judged. */
 void ngx_http_drossel_find_in_body(ngx_http_drossel_main_conf_t *mcf,
     const struct body *body, struct body_found *found);
+/* Adds those in its queries: as it was asked for, and as it goes on. */
+void ngx_http_drossel_find_in_queries(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, struct body_found *found);
 /* Adds the accounts in the body that was read, and what else the request has
  * waited for.  They are there until the next request is judged. */
 void ngx_http_drossel_add_accounts(ngx_http_request_t *r,

@@ -35,11 +35,6 @@ static ngx_uint_t ngx_http_drossel_is_body_here(ngx_http_request_t *r);
 static void ngx_http_drossel_body_handler(ngx_http_request_t *r);
 static void ngx_http_drossel_accounts(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_pending_t *pending);
-static void ngx_http_drossel_query(ngx_http_request_t *r,
-    ngx_http_drossel_main_conf_t *mcf, struct body_found *found);
-static void ngx_http_drossel_find_in_query(
-    ngx_http_drossel_main_conf_t *mcf, u_char *query, u_char *end,
-    struct body_found *found);
 static void ngx_http_drossel_gather_all(ngx_http_request_t *r, size_t cap,
     ngx_http_drossel_bytes_t *bytes);
 static ngx_int_t ngx_http_drossel_copy(ngx_chain_t *in, u_char *p, u_char *end);
@@ -289,7 +284,7 @@ ngx_http_drossel_accounts(ngx_http_request_t *r,
     body.truncated = bytes.truncated;
 
     ngx_http_drossel_find_in_body(mcf, &body, &found);
-    ngx_http_drossel_query(r, mcf, &found);
+    ngx_http_drossel_find_in_queries(r, mcf, &found);
 
     pending->unreadable = found.malformed || found.too_many;
     pending->account_count = found.count;
@@ -314,64 +309,6 @@ ngx_http_drossel_find_in_body(ngx_http_drossel_main_conf_t *mcf,
     if (body->bytes.size) {
         (void) body_accounts(body, mcf->sources, mcf->source_count, found);
     }
-}
-
-
-/*
- * Many applications (servlets, Rails, $_REQUEST of PHP) take a form's field from the
- * query as well, also with a POST.  For some it ends before a "#", nginx's $args among
- * them, for others it does not.  "rewrite" may have made another one, which then is what
- * the application gets.
- */
-
-static ngx_inline void
-ngx_http_drossel_query(ngx_http_request_t *r,
-    ngx_http_drossel_main_conf_t *mcf, struct body_found *found)
-{
-    u_char  *query, *end, *fragment;
-
-    end = r->unparsed_uri.data + r->unparsed_uri.len;
-    query = ngx_strlchr(r->unparsed_uri.data, end, '?');
-
-    if (unlikely(query != NULL) && ++query != end) {
-        ngx_http_drossel_find_in_query(mcf, query, end, found);
-
-        fragment = ngx_strlchr(query, end, '#');
-
-        if (fragment) {
-            ngx_http_drossel_find_in_query(mcf, query, fragment, found);
-        }
-    }
-
-    if (r->args.len
-        && (r->args.data < r->unparsed_uri.data || r->args.data >= end))
-    {
-        ngx_http_drossel_find_in_query(mcf, r->args.data,
-                                       r->args.data + r->args.len, found);
-    }
-}
-
-
-/* A query need not be a form: faults in it tell nothing. */
-
-static kept_apart void
-ngx_http_drossel_find_in_query(ngx_http_drossel_main_conf_t *mcf,
-    u_char *query, u_char *end, struct body_found *found)
-{
-    bool                 malformed;
-    struct body          body;
-    struct drossel_text  form = DROSSEL_TEXT("application/x-www-form-urlencoded");
-
-    ngx_memzero(&body, sizeof(struct body));
-
-    body.content_types = &form;
-    body.content_type_count = 1;
-    body.bytes.data = (const char *) query;
-    body.bytes.size = (size_t) (end - query);
-
-    malformed = found->malformed;
-    (void) body_accounts(&body, mcf->sources, mcf->source_count, found);
-    found->malformed = malformed;
 }
 
 
