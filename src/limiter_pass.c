@@ -63,7 +63,6 @@ static inline uint64_t subject_of(const struct pass_recipe *recipe, const uint64
 
 /* The way is compiled twice: for the one limit by address that many policies are, where its loops fall away, and for the others. */
 #define INLINED static inline __attribute__((always_inline))
-#define FLAT __attribute__((flatten)) own_line
 
 /* Called: the same code for each part. */
 static __attribute__((noinline)) uint64_t hash_of(const struct pass_plan *plan, enum policy_part_kind kind,
@@ -125,8 +124,7 @@ INLINED bool may_pass(const struct limiter_memory *memory, uint64_t now_ns)
                   !table_is_lost(table));
 }
 
-static FLAT __attribute__((noinline)) bool pass_several(const struct limiter_memory *memory,
-                                                        struct limiter_passing *request)
+static own_way kept_apart bool pass_several(const struct limiter_memory *memory, struct limiter_passing *request)
 {
     const struct pass_plan *plan = &memory->pass;
     struct store_pass pass[SHORT_RATES];
@@ -140,7 +138,7 @@ static FLAT __attribute__((noinline)) bool pass_several(const struct limiter_mem
 }
 
 /* Most policies have the one; to the others it jumps. */
-FLAT bool limiter_pass(const struct limiter_memory *memory, struct limiter_passing *request)
+own_way bool limiter_pass(const struct limiter_memory *memory, struct limiter_passing *request)
 {
     const struct pass_plan *plan = &memory->pass;
     const struct rate_plan *rate = plan->rates;

@@ -154,35 +154,22 @@ void limiter_settle(struct table *table, const struct drossel_ticket *ticket, en
     }
 }
 
-/* A slot that was freed would be given to the key afresh by its next charge, and a ticket from before would find that one in its place. */
-static bool clear(struct table *table, const struct table_entry *entry, const struct engine_limit *limit,
-                  uint64_t now_ns)
-{
-    /* Where it is, is near enough to its home to find it, if it is not there any more. */
-    const struct table_key key = { .home = entry->slot, .tag = entry->tag };
-    struct table_hold hold = { .slot = entry->slot };
-    for (;;) {
-        switch (table_take_found(table, key, entry->limit, now_ns, table_ticket(table), &hold)) {
-        case TABLE_ABSENT:
-            return false;
-        case TABLE_BUSY:
-            table_wait(table, &hold, now_ns);
-            break;
-        case TABLE_TAKEN:
-            engine_clear(&hold.state, limit, now_ns);
-            if (table_put(table, &hold, key, entry->limit))
-                return true;
-            break;
-        }
-    }
-}
-
+/* A slot that was freed would be given to the key afresh by its next charge, and a ticket from before would find that one in its place: of a
+ * limit of failures the key is cleared instead, as by a success. */
 bool limiter_forget(struct table *table, const struct table_entry *entry, uint64_t now_ns)
 {
     const struct engine_limit *limit = table_engine_at(table, entry->limit);
+    /* Where it is, is near enough to its home to find it; behind the last home lie some slots more. */
+    uint64_t last = table_keys(table) - 1, home = entry->slot < last ? entry->slot : last;
+    const struct store_settlement of = { .key = { .home = home, .tag = entry->tag },
+                                         .limit_id = entry->limit,
+                                         .clears = true };
     if (limit == NULL || (limit->spec.flags & ENGINE_REFUNDABLE) == 0)
         return table_forget(table, entry, now_ns);
-    return clear(table, entry, limit, now_ns);
+    if (table_find(table, of.key) == TABLE_NO_SLOT)
+        return false;
+    (void)store_table_settle(table, &of, now_ns);
+    return true;
 }
 
 /* ---- outcomes ---- */

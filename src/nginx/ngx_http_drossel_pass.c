@@ -162,9 +162,7 @@ ngx_http_drossel_pass(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     struct drossel_address  client;
     struct limiter_passing  request;
 
-    if (unlikely(mcf->has_path)
-        && !ngx_http_drossel_path_is_plain(r, &request.path))
-    {
+    if (mcf->has_path && !ngx_http_drossel_path_is_plain(r, &request.path)) {
         return NGX_DECLINED;
     }
 

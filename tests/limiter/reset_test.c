@@ -141,6 +141,28 @@ static void a_slot_that_is_another_keys_by_now_is_left_alone(void **state)
     close_inner(&inner);
 }
 
+static void the_slots_behind_the_last_home_are_reset_too(void **state)
+{
+    (void)state;
+    struct inner inner = open_limit("3 failures per 1h");
+    struct table_entry entry = { .slot = 0 };
+    uint64_t slot = 0;
+    for (unsigned i = 0; i < 60000 && entry.slot < table_keys(inner.table); i++) {
+        char address[32];
+        struct drossel_decision decision;
+        snprintf(address, sizeof address, "198.51.%u.%u", i / 256, i % 256);
+        struct drossel_request request = request_of(address, "/login", 1);
+        assert_int_equal(limiter_check(inner.limiter, &request, &decision), DROSSEL_OK);
+        slot = table_keys(inner.table);
+        if (!table_next(inner.table, &slot, &entry))
+            entry.slot = 0;
+    }
+    assert_true(entry.slot >= table_keys(inner.table));
+    (void)reset(&inner, 2);
+    assert_false(is_anything_counted(&inner, 2));
+    close_inner(&inner);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +171,7 @@ int main(void)
         cmocka_unit_test(a_block_is_lifted_and_its_growth_forgotten),
         cmocka_unit_test(an_ordinary_key_leaves_its_slot),
         cmocka_unit_test(a_slot_that_is_another_keys_by_now_is_left_alone),
+        cmocka_unit_test(the_slots_behind_the_last_home_are_reset_too),
     };
     return cmocka_run_group_tests_name("reset", tests, NULL, NULL);
 }
