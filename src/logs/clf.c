@@ -53,7 +53,7 @@ static bool host_leads(const struct clf *clf, struct drossel_text first, struct 
     return dotted && is_address(second) && !is_address(first);
 }
 
-static void read_user(struct log_record *record, struct drossel_text rest)
+static void read_user(struct log_record *record, struct drossel_text rest, struct log_scratch *scratch)
 {
     next_word(&rest); /* of identd */
     while (rest.size > 0 && log_is_blank(rest.data[0]))
@@ -63,10 +63,11 @@ static void read_user(struct log_record *record, struct drossel_text rest)
     /* BunkerWeb has the request's number before the user. */
     bool numbered = rest.size > 2 && memcmp(rest.data + rest.size - 2, " -", 2) == 0;
     if (!numbered && !log_text_absent(rest))
-        record->user = rest;
+        record->user = log_unescaped(scratch, rest);
 }
 
-static void read_head(const struct clf *clf, struct drossel_text head, struct log_record *record)
+static void read_head(const struct clf *clf, struct drossel_text head, struct log_scratch *scratch,
+                      struct log_record *record)
 {
     struct drossel_text rest = head, first = next_word(&rest);
     struct drossel_text body = log_line_body(head);
@@ -81,7 +82,7 @@ static void read_head(const struct clf *clf, struct drossel_text head, struct lo
         rest = after;
     }
     record->client = log_client_text(first);
-    read_user(record, rest);
+    read_user(record, rest, scratch);
 }
 
 /* ---- behind the request ---- */
@@ -117,12 +118,16 @@ static void read_extra(struct log_record *record, struct drossel_text word)
         log_duration(word, UINT64_C(1000000000), &record->duration_ns);
 }
 
-/* Is it a list as in X-Forwarded-For? */
+/* Is it a list as in X-Forwarded-For?  Its first entries are what the client said, and may be anything; the last is of a proxy. */
 static bool is_forwarded(struct drossel_text text)
 {
-    const char *comma = memchr(text.data, ',', text.size);
-    struct drossel_text first = { text.data, comma == NULL ? text.size : (size_t)(comma - text.data) };
-    return is_address(first) || (first.size == 7 && memcmp(first.data, "unknown", 7) == 0);
+    const char *first = memchr(text.data, ',', text.size), *last = memrchr(text.data, ',', text.size);
+    struct drossel_text head = { text.data, first == NULL ? text.size : (size_t)(first - text.data) }, tail = head;
+    if (last != NULL)
+        tail = (struct drossel_text){ last + 1, (size_t)(text.data + text.size - last) - 1 };
+    while (tail.size > 0 && log_is_blank(tail.data[0]))
+        tail = (struct drossel_text){ tail.data + 1, tail.size - 1 };
+    return is_address(head) || is_address(tail) || (head.size == 7 && memcmp(head.data, "unknown", 7) == 0);
 }
 
 static const struct drossel_text header_names[] = { DROSSEL_TEXT("Referer"), DROSSEL_TEXT("User-Agent"),
@@ -256,7 +261,7 @@ static enum log_line clf_parse(void *parser, struct drossel_text line, struct lo
     if (cut.plain && colon >= cut.head.size && cut.head.data[0] != '-')
         record->client = (struct drossel_text){ cut.head.data, cut.head.size - 5 };
     else
-        read_head(clf, cut.head, record);
+        read_head(clf, cut.head, scratch, record);
     return LOG_REQUEST;
 }
 
@@ -284,7 +289,8 @@ static enum shape shape_of(struct drossel_text line)
     struct log_record record = { .duration_ns = LOG_NO_DURATION };
     if (!cut_line(&clf, line, &cut) || !clf_status_follows(cut.tail.data, cut.tail.data + cut.tail.size))
         return SHAPE_NONE;
-    read_head(&clf, cut.head, &record);
+    struct log_scratch none = { 0 };
+    read_head(&clf, cut.head, &none, &record);
     unsigned quoted = 0;
     const char *end = cut.tail.data + cut.tail.size, *last = NULL;
     for (const char *p = cut.tail.data; (p = memchr(p, '"', (size_t)(end - p))) != NULL; quoted++) {

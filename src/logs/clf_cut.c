@@ -48,7 +48,15 @@ static const char *request_end(const char *p, const char *end)
     return first;
 }
 
-/* `client - - [time]`, which most lines begin with.  Returns the bracket, NULL if this one does not. */
+/* Does the request's quote stand right behind the time that ends at p, its `]`? */
+static bool quote_follows(const char *p, const char *end)
+{
+    for (p++; p < end && log_is_blank(*p); p++)
+        ;
+    return p < end && *p == '"';
+}
+
+/* `client - - [time] "`, which most lines begin with.  Returns the bracket, NULL if this one does not. */
 static const char *plain_head(struct clf *clf, struct drossel_text line, struct log_stamp *stamp)
 {
     const char *end = line.data + line.size, *p = log_find(line.data, end, ' ');
@@ -57,13 +65,12 @@ static const char *plain_head(struct clf *clf, struct drossel_text line, struct 
     struct drossel_text text = { p + 6, (size_t)(end - p) - 6 };
     bool good =
         log_stamp_clf_cached(&clf->cache, text, stamp) && stamp->size < text.size && text.data[stamp->size] == ']';
-    return good ? p + 5 : NULL;
+    return good && quote_follows(text.data + stamp->size, end) ? p + 5 : NULL;
 }
 
-/* The first bracket that holds a time.  NULL: there is none. */
-static const char *find_time(struct clf *clf, struct drossel_text line, struct log_stamp *stamp)
+/* The next bracket from `open` on that holds a time.  NULL: there is none. */
+static const char *next_time(struct clf *clf, const char *open, const char *end, struct log_stamp *stamp)
 {
-    const char *open = line.data, *end = open + line.size;
     for (;; open++) {
         open = memchr(open, '[', (size_t)(end - open));
         if (open == NULL)
@@ -72,6 +79,21 @@ static const char *find_time(struct clf *clf, struct drossel_text line, struct l
         if (log_stamp_clf_cached(&clf->cache, text, stamp) && stamp->size < text.size && text.data[stamp->size] == ']')
             return open;
     }
+}
+
+/* The bracket of the time: the first one with a quote right behind it, as a client may call itself `[10/Oct/2000:13:55:36 -0700]`
+ * but has its quotes escaped; else the first one. */
+static const char *find_time(struct clf *clf, struct drossel_text line, struct log_stamp *stamp)
+{
+    const char *end = line.data + line.size, *first = next_time(clf, line.data, end, stamp);
+    struct log_stamp at = *stamp;
+    for (const char *open = first; open != NULL; open = next_time(clf, open + 1, end, &at)) {
+        if (!quote_follows(open + 1 + at.size, end))
+            continue;
+        *stamp = at;
+        return open;
+    }
+    return first;
 }
 
 /* The head and the time; `rest` is what follows the bracket. */

@@ -46,7 +46,7 @@ void log_columns_split(struct drossel_text line, enum log_separator separator, s
     columns->count = 0;
     columns->is_torn = false;
     while (at < end && columns->count < LOG_COLUMNS_MOST) {
-        bool quoted = *at == '"' && separator != COLUMNS_TABBED;
+        bool quoted = *at == '"' && (separator == COLUMNS_PLAIN || separator == COLUMNS_QUOTED);
         bool opened = (quoted && closes) || (*at == '[' && separator == COLUMNS_QUOTED);
         const char *stop = opened ? closing(at, end, separator == COLUMNS_PLAIN) : NULL;
         if (stop != NULL) {
@@ -56,7 +56,8 @@ void log_columns_split(struct drossel_text line, enum log_separator separator, s
             closes &= !quoted;
             columns->is_torn |= quoted && separator == COLUMNS_QUOTED;
             stop = column_end(at, end, between);
-            add(columns, at, stop, 0);
+            bool whole = separator == COLUMNS_BARE && stop - at > 1 && *at == '"' && stop[-1] == '"';
+            add(columns, at + whole, stop - whole, 0);
         }
         at = stop;
         if (separator == COLUMNS_TABBED)

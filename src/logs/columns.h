@@ -14,6 +14,7 @@ struct log_columns {
 };
 
 enum log_separator {
+    COLUMNS_BARE,  /* between blanks, whatever stands in them; `"` around a whole column is taken off */
     COLUMNS_PLAIN, /* between blanks; `"` only where a column begins and ends with it, "" inside */
     COLUMNS_QUOTED, /* between blanks; quotes with \" inside, brackets */
     COLUMNS_TABBED

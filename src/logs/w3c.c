@@ -171,6 +171,15 @@ static void cut_host(struct log_record *record)
         record->target = (struct drossel_text){ slash, (size_t)(target.data + target.size - slash) };
 }
 
+/* IIS quotes nothing, and what a client calls itself may begin with a quote: where the words are as many as the columns, each is
+ * one. */
+static void split(const struct w3c *w3c, struct drossel_text line, bool tabbed, struct log_columns *columns)
+{
+    log_columns_split(line, tabbed ? COLUMNS_TABBED : COLUMNS_BARE, columns);
+    if (!tabbed && (w3c->count == 0 || columns->count != w3c->count))
+        log_columns_split(line, COLUMNS_PLAIN, columns);
+}
+
 /* There is no quicker way to the time: which columns it stands in is told by the lines before. */
 static enum log_line parse(void *parser, struct drossel_text line, struct log_scratch *scratch,
                            struct log_record *record)
@@ -183,7 +192,7 @@ static enum log_line parse(void *parser, struct drossel_text line, struct log_sc
         return LOG_COMMENT;
     }
     bool tabbed = line.size > 0 && memchr(line.data, '\t', line.size) != NULL;
-    log_columns_split(line, tabbed ? COLUMNS_TABBED : COLUMNS_PLAIN, &columns);
+    split(w3c, line, tabbed, &columns);
     if ((w3c->count == 0 || w3c->assumed > 0) && w3c->assumed != columns.count)
         assume_columns(w3c, &columns, tabbed);
     if (w3c->count == 0 || (columns.count < w3c->count && w3c->assumed == 0))

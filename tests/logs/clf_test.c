@@ -25,6 +25,9 @@ static void the_plain_lines_of_the_family_are_read(void **state)
         { "192.0.2.1 - - " AT GET " \"-\" \"UA\" \"203.0.113.1, 198.51.100.2\"",
           T "client=192.0.2.1; " TOLD_GET "; agent=UA; forwarded=203.0.113.1, 198.51.100.2" },
         { "192.0.2.1 - - " AT GET " \"-\" \"UA\" \"-\"", T "client=192.0.2.1; " TOLD_GET "; agent=UA" },
+        /* whatever a client puts before the entry of a proxy */
+        { "192.0.2.1 - - " AT GET " \"-\" \"UA\" \"x, \\x22, 203.0.113.1\"",
+          T "client=192.0.2.1; " TOLD_GET "; agent=UA; forwarded=x, \", 203.0.113.1" },
         /* something else there is not a list of clients */
         { "192.0.2.1 - - " AT GET " \"-\" \"UA\" \"TLSv1.3\"", T "client=192.0.2.1; " TOLD_GET "; agent=UA" },
         /* Traefik */
@@ -96,6 +99,15 @@ static void users_may_be_called_anything(void **state)
         { "192.0.2.1 - " AT GET, T "client=192.0.2.1; " TOLD_GET },
         { "192.0.2.1 " AT GET, T "client=192.0.2.1; " TOLD_GET },
         { "  192.0.2.1 - - " AT GET, T "client=192.0.2.1; " TOLD_GET },
+        /* a time is where the request follows, whatever a client calls itself */
+        { "192.0.2.1 - [11/Nov/2011:11:11:11 +0000] " AT GET,
+          T "client=192.0.2.1; user=[11/Nov/2011:11:11:11 +0000]; " TOLD_GET },
+        { "192.0.2.1 - - [11/Nov/2011:11:11:11 +0000] " AT GET " \"-\" \"UA\"",
+          T "client=192.0.2.1; user=- [11/Nov/2011:11:11:11 +0000]; " TOLD_GET "; agent=UA" },
+        { "192.0.2.1 - a [11/Nov/2011:11:11:11 +0000] \\\"GET / HTTP/1.1\\\" 200 1 " AT GET,
+          T "client=192.0.2.1; user=a [11/Nov/2011:11:11:11 +0000] \"GET / HTTP/1.1\" 200 1; " TOLD_GET },
+        /* what is escaped in a name is undone as everywhere */
+        { "192.0.2.1 - j\\xC3\\xB6rg\\x22 " AT GET, T "client=192.0.2.1; user=j\xc3\xb6rg\"; " TOLD_GET },
         /* with tabs between */
         { "192.0.2.1\t-\tbob\t" AT "\t\"GET /a HTTP/1.1\"\t200\t12\t\"-\"\t\"UA\"",
           T "client=192.0.2.1; user=bob; " TOLD_GET "; agent=UA" },

@@ -21,6 +21,10 @@ static void iis_says_its_columns_and_may_change_them(void **state)
           "agent=Mozilla/5.0 (X11; Linux); referer=https://r.example/x" },
         { "2023-11-14 22:13:21 10.0.0.4 POST / - 443 - 2001:db8::1 - - 401 2 5 0",
           "t=1700000001.000000000; client=2001:db8::1; method=POST; target=/; status=401; ns=0" },
+        /* a client may call itself by a quote, and come from another */
+        { "2023-11-14 22:13:21 10.0.0.4 GET / - 443 - 192.0.2.1 \" x\" 200 0 0 1",
+          "t=1700000001.000000000; client=192.0.2.1; method=GET; target=/; status=200; ns=1000000; agent=\"; "
+          "referer=x\"" },
         /* cut off, as when the server was killed */
         { "2023-11-14 22:13:21 10.0.0.4 POST / - 443", NULL },
         { "#Fields: time c-ip cs-method cs-uri-stem sc-status sc-bytes cs-host cs-version X-Forwarded-For", "#" },
