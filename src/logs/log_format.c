@@ -3,154 +3,9 @@
 
 #include <string.h>
 
-#include "logs/marks.h"
-#include "logs/pattern.h"
+#include "logs/pattern_end.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define ADDRESS_MOST 96 /* bytes in which an address ends, a zone's name included */
-
-/* A line under way. */
-struct match {
-    struct pattern *pattern;
-    const char *p, *end;
-    struct log_scratch *scratch;
-    struct log_record *record;        /* NULL: only the time is wanted */
-    struct drossel_text query, below; /* $args; the other end of the connection */
-    struct log_civil civil;           /* of the parts of a time */
-    bool has_civil, has_time;
-    uint64_t t_ns, resolution_ns; /* the time that was found */
-    uint64_t fraction_unit_ns;    /* of the part of a second that stands apart, in `civil`; 0: there is none */
-};
-
-/* ---- where a variable ends ---- */
-
-static bool literal_at(const struct match *match, const char *p, struct drossel_text literal)
-{
-    if ((size_t)(match->end - p) < literal.size)
-        return false;
-    for (size_t i = 0; i < literal.size; i++) /* of a few bytes: no call */
-        if (p[i] != literal.data[i])
-            return false;
-    return true;
-}
-
-static bool stamp_at(const struct match *match, const char *p, struct log_stamp *stamp)
-{
-    const char *end = match->end;
-    bool bracket = p < end && *p == '[';
-    struct drossel_text text = { p + bracket, (size_t)(end - p) - bracket };
-    if (!log_stamp_clf_cached(&match->pattern->cache, text, stamp) && !log_stamp_iso(text, stamp) &&
-        !log_stamp_epoch(text, stamp))
-        return false;
-    if (!bracket)
-        return true;
-    if (stamp->size >= text.size || text.data[stamp->size] != ']')
-        return false;
-    stamp->size += 2;
-    return true;
-}
-
-/* Is the quote at p escaped?  An odd number of backslashes stands before it, not before `start`. */
-static bool is_escaped(const char *start, const char *p)
-{
-    size_t slashes = 0;
-    while (p > start && p[-1] == '\\') {
-        slashes++;
-        p--;
-    }
-    return slashes % 2 != 0;
-}
-
-/* Is a time at p, if the item is one? */
-static bool time_fits(const struct match *match, size_t at, const char *p)
-{
-    struct log_stamp stamp;
-    struct log_civil civil = { 0 };
-    uint64_t epoch_ns;
-    if (at >= match->pattern->count)
-        return true;
-    const struct pattern_item *item = &match->pattern->item[at];
-    if (item->kind == ITEM_STAMP)
-        return stamp_at(match, p, &stamp);
-    return item->kind != ITEM_CLOCK ||
-           pattern_clock(item->name, (struct drossel_text){ p, (size_t)(match->end - p) }, &civil, &epoch_ns) > 0;
-}
-
-/* The next literal text that is the one meant.  NULL: it is not in the line. */
-static const char *find_literal(const struct match *match, size_t at)
-{
-    const struct pattern_item *item = &match->pattern->item[at];
-    for (const char *p = match->p; (p = log_find(p, match->end, item->after.data[0])) < match->end; p++) {
-        bool good = literal_at(match, p, item->after) && (!item->quoted || !is_escaped(match->p, p)) &&
-                    time_fits(match, at + 1, p + item->after.size);
-        if (good)
-            return p;
-    }
-    return NULL;
-}
-
-/* `2001:db8::1:443`, where the pattern has a colon behind the address: what is an address at all, and the longest of that.
- * NULL: none is, as with a host's name. */
-static const char *address_end(const struct match *match, const struct pattern_item *item)
-{
-    struct drossel_address address;
-    const char *end = match->end - match->p > ADDRESS_MOST ? match->p + ADDRESS_MOST : match->end, *longest = NULL;
-    for (const char *p = match->p + 1; p < end && !log_is_blank(*p) && *p != '"'; p++) {
-        bool inside = match->p[0] == '[' && p[-1] != ']';
-        if (*p != ':' || inside || !literal_at(match, p, item->after))
-            continue;
-        struct drossel_text text = log_client_text((struct drossel_text){ match->p, (size_t)(p - match->p) });
-        if (text.size > 0 && drossel_address_parse(text.data, text.size, &address) == DROSSEL_OK)
-            longest = p;
-    }
-    return longest;
-}
-
-static bool is_before_port(const struct pattern_item *item)
-{
-    bool address = item->kind == ITEM_CLIENT || item->kind == ITEM_CLIENT_BELOW || item->kind == ITEM_HOST;
-    return address && item->after.data[0] == ':';
-}
-
-/* The text behind the variable, where it stands.  NULL: nowhere. */
-static const char *item_end(const struct match *match, size_t at)
-{
-    const struct pattern_item *item = &match->pattern->item[at];
-    const char *found = is_before_port(item) ? address_end(match, item) : NULL;
-    return found != NULL ? found : find_literal(match, at);
-}
-
-/* Where the next literal text of the pattern stands, behind some variables without any between. */
-static const char *chain_end(const struct match *match, size_t at)
-{
-    const struct pattern *pattern = match->pattern;
-    while (at + 1 < pattern->count && pattern->item[at].after.size == 0)
-        at++;
-    struct drossel_text literal = pattern->item[at].after;
-    const char *found =
-        literal.size == 0 ? NULL : memmem(match->p, (size_t)(match->end - match->p), literal.data, literal.size);
-    return found == NULL ? match->end : found;
-}
-
-/* How much of what follows is such a variable, where no text says where it ends. */
-static size_t natural_size(const struct match *match, size_t at)
-{
-    enum item_kind kind = match->pattern->item[at].kind;
-    const char *p = match->p, *end = chain_end(match, at);
-    for (; p < end; p++) {
-        char c = *p;
-        bool digit = (c >= '0' && c <= '9') || c == '-' || c == '.',
-             letter = (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
-        bool inside = kind == ITEM_MARK     ? c == '?' && p == match->p
-                      : kind == ITEM_METHOD ? letter
-                      : kind == ITEM_HOST   ? c != '/' && c != ' ' && c != '"'
-                      : kind == ITEM_TARGET ? c != '?' && c != ' ' && c != '"'
-                                            : digit;
-        if (!inside)
-            break;
-    }
-    return (size_t)(p - match->p);
-}
 
 /* ---- what a variable says ---- */
 
@@ -165,7 +20,7 @@ static bool is_number(struct drossel_text text, uint64_t *value)
     return true;
 }
 
-static bool take_status(struct match *match, struct drossel_text text)
+static bool take_status(struct pattern_match *match, struct drossel_text text)
 {
     uint64_t value;
     if (log_text_absent(text))
@@ -176,7 +31,7 @@ static bool take_status(struct match *match, struct drossel_text text)
     return true;
 }
 
-static bool take_bytes(struct match *match, struct drossel_text text)
+static bool take_bytes(struct pattern_match *match, struct drossel_text text)
 {
     uint64_t value;
     if (log_text_absent(text))
@@ -188,7 +43,7 @@ static bool take_bytes(struct match *match, struct drossel_text text)
     return true;
 }
 
-static void take_cookie(struct match *match, struct drossel_text name, struct drossel_text value)
+static void take_cookie(struct pattern_match *match, struct drossel_text name, struct drossel_text value)
 {
     static const struct drossel_text field = DROSSEL_TEXT("Cookie");
     struct log_scratch *scratch = match->scratch;
@@ -203,7 +58,7 @@ static void take_cookie(struct match *match, struct drossel_text name, struct dr
 }
 
 /* A number that is none is left out: `-`, several upstreams `0.1, 0.2`. */
-static void take_duration(struct match *match, const struct pattern_item *item, struct drossel_text text)
+static void take_duration(struct pattern_match *match, const struct pattern_item *item, struct drossel_text text)
 {
     uint64_t value;
     if (match->record->duration_ns == LOG_NO_DURATION && log_duration(text, item->unit_ns, &value))
@@ -211,7 +66,7 @@ static void take_duration(struct match *match, const struct pattern_item *item, 
 }
 
 /* Of several times in a line the finest is the one. */
-static void take_time(struct match *match, uint64_t t_ns, uint64_t resolution_ns)
+static void take_time(struct pattern_match *match, uint64_t t_ns, uint64_t resolution_ns)
 {
     if (match->has_time && match->resolution_ns <= resolution_ns)
         return;
@@ -233,7 +88,7 @@ static bool take_client(struct drossel_text *place, struct drossel_text text)
     return text.size == 0 || memchr(text.data, ' ', text.size) == NULL;
 }
 
-static bool take_value(struct match *match, const struct pattern_item *item, struct drossel_text raw)
+static bool take_value(struct pattern_match *match, const struct pattern_item *item, struct drossel_text raw)
 {
     if (match->record == NULL)
         return true;
@@ -291,10 +146,10 @@ static bool take_value(struct match *match, const struct pattern_item *item, str
 
 /* ---- the line ---- */
 
-static bool read_stamp(struct match *match)
+static bool read_stamp(struct pattern_match *match)
 {
     struct log_stamp stamp;
-    if (!stamp_at(match, match->p, &stamp))
+    if (!pattern_stamp_at(match, match->p, &stamp))
         return false;
     take_time(match, stamp.t_ns, stamp.resolution_ns);
     match->p += stamp.size;
@@ -309,7 +164,7 @@ static uint64_t fraction_unit(struct drossel_text format)
     return format.data[0] == 'm' ? 1000000 : 1000;
 }
 
-static bool read_clock(struct match *match, struct drossel_text format)
+static bool read_clock(struct pattern_match *match, struct drossel_text format)
 {
     uint64_t epoch_ns = UINT64_MAX, part_ns = fraction_unit(format);
     size_t size = pattern_clock(format, (struct drossel_text){ match->p, (size_t)(match->end - match->p) },
@@ -327,7 +182,7 @@ static bool read_clock(struct match *match, struct drossel_text format)
 }
 
 /* One variable, and the literal text behind it. */
-static bool read_item(struct match *match, size_t at)
+static bool read_item(struct pattern_match *match, size_t at)
 {
     const struct pattern_item *item = &match->pattern->item[at];
     bool last = at + 1 == match->pattern->count;
@@ -335,9 +190,9 @@ static bool read_item(struct match *match, size_t at)
         if (item->kind == ITEM_STAMP ? !read_stamp(match) : !read_clock(match, item->name))
             return false;
     } else {
-        const char *stop = item->after.size > 0 ? item_end(match, at)
+        const char *stop = item->after.size > 0 ? pattern_item_end(match, at)
                            : last               ? match->end
-                                                : match->p + natural_size(match, at);
+                                                : match->p + pattern_natural_size(match, at);
         /* A line that was cut off inside a quoted text has at least said what came before. */
         if (stop == NULL && item->quoted && match->has_time)
             stop = match->end;
@@ -349,7 +204,7 @@ static bool read_item(struct match *match, size_t at)
             return true;
         }
     }
-    if (literal_at(match, match->p, item->after)) {
+    if (pattern_literal_at(match, match->p, item->after)) {
         match->p += item->after.size;
         return true;
     }
@@ -357,7 +212,7 @@ static bool read_item(struct match *match, size_t at)
 }
 
 /* `/path` and `a=1`, which the pattern has apart, or `?a=1`. */
-static void join_query(struct match *match)
+static void join_query(struct pattern_match *match)
 {
     struct log_record *record = match->record;
     struct drossel_text query = match->query, target = record->target;
@@ -387,7 +242,7 @@ static struct drossel_text first_forwarded(const struct log_record *record)
 }
 
 /* The time of its parts; or, where a whole second stands in one place and its fraction in another, both together. */
-static void take_civil(struct match *match)
+static void take_civil(struct pattern_match *match)
 {
     uint64_t t_ns;
     if (match->has_civil && !match->has_time && log_stamp_civil(&match->civil, &t_ns))
@@ -396,17 +251,17 @@ static void take_civil(struct match *match)
         take_time(match, match->t_ns + match->civil.fraction_ns, match->fraction_unit_ns);
 }
 
-static struct match begin(struct pattern *pattern, struct drossel_text line)
+static struct pattern_match begin(struct pattern *pattern, struct drossel_text line)
 {
-    return (struct match){
+    return (struct pattern_match){
         .pattern = pattern, .p = line.data, .end = line.data + line.size, .civil = { .month = 1, .day = 1 }
     };
 }
 
 /* The first `count` items.  A line may end early, behind a text that was cut off, when its time is known. */
-static bool read_items(struct match *match, size_t count)
+static bool read_items(struct pattern_match *match, size_t count)
 {
-    if (match->p == match->end || !literal_at(match, match->p, match->pattern->first))
+    if (match->p == match->end || !pattern_literal_at(match, match->p, match->pattern->first))
         return false;
     match->p += match->pattern->first.size;
     for (size_t i = 0; i < count; i++) {
@@ -421,7 +276,7 @@ static bool read_items(struct match *match, size_t count)
 enum log_line pattern_parse(struct pattern *pattern, struct drossel_text line, struct log_scratch *scratch,
                             struct log_record *record)
 {
-    struct match match = begin(pattern, line);
+    struct pattern_match match = begin(pattern, line);
     match.scratch = scratch;
     match.record = record;
     if (!read_items(&match, pattern->count))
@@ -440,7 +295,7 @@ enum log_line pattern_parse(struct pattern *pattern, struct drossel_text line, s
 
 bool pattern_time(struct pattern *pattern, struct drossel_text line, uint64_t *t_ns, uint64_t *resolution_ns)
 {
-    struct match match = begin(pattern, line);
+    struct pattern_match match = begin(pattern, line);
     size_t count = 0;
     for (size_t i = 0; i < pattern->count; i++)
         if (pattern->item[i].kind == ITEM_STAMP || pattern->item[i].kind == ITEM_CLOCK)

@@ -276,6 +276,14 @@ static bool has_forwarded(const struct pattern *pattern)
     return false;
 }
 
+static bool has_odd_quotes(struct drossel_text literal)
+{
+    bool odd = false;
+    for (size_t i = 0; i < literal.size; i++)
+        odd ^= literal.data[i] == '"';
+    return odd;
+}
+
 static bool check(struct compiler *compiler)
 {
     struct pattern *pattern = compiler->pattern;
@@ -285,12 +293,11 @@ static bool check(struct compiler *compiler)
     if (!pattern->has_client && !has_kind(pattern, ITEM_CLIENT_BELOW) && !has_forwarded(pattern))
         return fail(compiler, compiler->is_apache ? "no client in it: %h is missing"
                                                   : "no client in it: $remote_addr is missing");
-    struct drossel_text before = pattern->first;
+    bool inside = has_odd_quotes(pattern->first);
     for (size_t i = 0; i < pattern->count; i++) {
         struct drossel_text after = pattern->item[i].after;
-        pattern->item[i].quoted =
-            before.size > 0 && before.data[before.size - 1] == '"' && after.size > 0 && after.data[0] == '"';
-        before = after;
+        pattern->item[i].quoted = inside && after.size > 0 && after.data[0] == '"';
+        inside ^= has_odd_quotes(after);
     }
     return true;
 }

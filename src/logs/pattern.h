@@ -3,7 +3,8 @@
  * quotes, its name and the word log_format, over several lines) or an Apache LogFormat (`%h %l %u %t \"%r\" %>s %b`).
  *
  * A line is read from left to right: literal text has to be there, a variable reaches to the next literal text; between quotes an escaped
- * quote does not end it; before a time the literal text is the one behind which a time stands.
+ * quote does not end it; before a time the literal text is the one behind which a time stands, and before a protocol or a status the
+ * first one behind which such a thing stands, if there is any.
  */
 #ifndef DROSSEL_LOGS_PATTERN_H
 #define DROSSEL_LOGS_PATTERN_H
@@ -41,7 +42,7 @@ struct pattern_item {
     uint64_t unit_ns;
     struct drossel_text name;
     struct drossel_text after; /* the literal text that follows */
-    bool quoted;               /* stands between quotes */
+    bool quoted;               /* the literal text closes the quotes that it stands in */
 };
 
 struct pattern {

@@ -132,6 +132,19 @@ static void a_variable_means_what_the_server_means_by_it(void **state)
         { "$host:$server_port $remote_addr [$time_local]", "[2001:db8::1]:443 192.0.2.1 " AT,
           T "client=192.0.2.1; host=2001:db8::1" },
         { "%v:%p %h %t", "shop.example:443 2001:db8::1 " AT, T "client=2001:db8::1; host=shop.example" },
+        { "%a:%{remote}p %t %>s", "fe80::1%eth0:443 " AT " 200", T "client=fe80::1%eth0; status=200" },
+        /* blanks and quotes in a path: the protocol, or the status, tells where it ends */
+        { "%h %t \"%m %U%q %H\" %>s", "192.0.2.1 " AT " \"GET /a b \\\"c\\\" d?e f HTTP/1.1\" 200",
+          T "client=192.0.2.1; method=GET; target=/a b \"c\" d?e f; protocol=HTTP/1.1; status=200" },
+        { "%h %t \"%U\" \"%{User-Agent}i\"", "192.0.2.1 " AT " \"/a\\\" \\\"b\" \"UA\"",
+          T "client=192.0.2.1; target=/a\" \"b; agent=UA" },
+        { "$remote_addr [$time_local] $request $status $body_bytes_sent", "192.0.2.1 " AT " GET /a 77 b HTTP/1.1 200 5",
+          T "client=192.0.2.1; method=GET; target=/a 77 b; protocol=HTTP/1.1; status=200; bytes=5" },
+        { "$remote_addr [$time_local] $request_method $uri $server_protocol $status", "192.0.2.1 " AT " - - - 400",
+          T "client=192.0.2.1; status=400" },
+        /* a name that looks like a time is none */
+        { "$remote_addr - $remote_user [$time_local] $status", "192.0.2.1 - - [11/Nov/2011:11:11:11 +0000] " AT " 200",
+          T "client=192.0.2.1; user=- [11/Nov/2011:11:11:11 +0000]; status=200" },
         /* what only looks like a configuration's: these belong to the lines */
         { "$remote_addr;$time_iso8601;$status;", "192.0.2.1;2000-10-10T13:55:36-07:00;200;",
           T "client=192.0.2.1; status=200" },
