@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/plain.h"
 #include "logs/source.h"
 
 #define BLOCK_BYTES (UINT64_C(1) << 20)
@@ -107,7 +108,8 @@ static bool read_stream(struct events *events, const char *name, FILE *in)
             events->count++;
         } else {
             events->unparsed++;
-            fprintf(stderr, "%s:%lu: %s\n", name, number, why);
+            plain_print(stderr, false, "%s:%lu: %s", name, number, why);
+            fputc('\n', stderr);
         }
     }
     free(line);

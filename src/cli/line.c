@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/plain.h"
+
 #define OPTIONS_MAX 24
 #define WORD_MAX 40
 #define HELP_COLUMN 26
@@ -18,7 +20,7 @@ void cli_complain(const char *format, ...)
     va_start(arguments, format);
     fflush(stdout);
     fputs("drossel: ", stderr);
-    vfprintf(stderr, format, arguments);
+    plain_vprint(stderr, true, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
 }
@@ -28,7 +30,7 @@ int cli_misuse(const struct cli_command *command, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     fprintf(stderr, "drossel %s: ", command->name);
-    vfprintf(stderr, format, arguments);
+    plain_vprint(stderr, true, format, arguments);
     fprintf(stderr, "\nusage: drossel %s [OPTION]... %s (`drossel %s --help` explains)\n", command->name,
             command->operands, command->name);
     va_end(arguments);
@@ -222,7 +224,7 @@ void cli_print_lines(FILE *out, const char *text)
 {
     size_t size = text != NULL ? strlen(text) : 0;
     if (size > 0)
-        fprintf(out, "%s%s", text, text[size - 1] == '\n' ? "" : "\n");
+        plain_print(out, true, "%s%s", text, text[size - 1] == '\n' ? "" : "\n");
 }
 
 static const char *two_units(uint64_t total_s, char *out, size_t cap)

@@ -226,7 +226,7 @@ static bool report(struct replay *replay, bool as_json)
         return true;
     }
     json_t *object = report_json(replay, &told);
-    bool good = object != NULL && json_dumpf(object, stdout, JSON_INDENT(2)) == 0;
+    bool good = object != NULL && json_dumpf(object, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) == 0;
     json_decref(object);
     fputc('\n', stdout);
     if (!good)

@@ -129,7 +129,8 @@ bool show_print_json(const struct show_view *view, bool dry_run, bool compact)
     json_t *object =
         dry_run ? json_pack("{s:s, s:o}", "table", table_path(view->table), "dry_run", offenders_json(view, true))
                 : whole_json(view);
-    bool good = object != NULL && json_dumpf(object, stdout, compact ? JSON_COMPACT : JSON_INDENT(2)) == 0 &&
+    bool good = object != NULL &&
+                json_dumpf(object, stdout, JSON_ENSURE_ASCII | (compact ? JSON_COMPACT : JSON_INDENT(2))) == 0 &&
                 putchar('\n') == '\n';
     json_decref(object);
     if (!good && ferror(stdout))

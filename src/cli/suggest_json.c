@@ -182,8 +182,8 @@ bool report_json(const struct findings *findings, bool with_all, FILE *out)
     json_object_set_new(object, "policy", json_string(policy.text != NULL ? policy.text : ""));
     json_object_set_new(object, "warnings", texts_json(findings->warning, findings->warnings));
     json_object_set_new(object, "clients", clients_json(findings, with_all));
-    bool good =
-        object != NULL && !policy.is_short && json_dumpf(object, out, JSON_INDENT(1)) == 0 && fputc('\n', out) != EOF;
+    bool good = object != NULL && !policy.is_short &&
+                json_dumpf(object, out, JSON_INDENT(1) | JSON_ENSURE_ASCII) == 0 && fputc('\n', out) != EOF;
     free(policy.text);
     json_decref(object);
     return good;
