@@ -148,14 +148,20 @@ bool tally_look_at(struct tally *tally, const struct event *event, const struct 
     return true;
 }
 
-struct watch_client *tally_client(struct tally *tally, const struct drossel_decision *decision)
+/* The client as a key by address knows it, or else as it is looked up. */
+static struct watch_client *known_client(struct tally *tally, const struct drossel_decision *decision)
 {
     for (uint32_t i = 0; i < tally->touch_count; i++)
         if (tally->touch[i].key->client != NULL)
             return tally->touch[i].key->client;
     struct drossel_address counted = client_key(&decision->client, tally->policy->ipv6_prefix);
-    struct watch_client *client = watch_client(&tally->watch, &counted);
-    for (uint32_t i = 0; i < tally->touch_count && client != NULL; i++)
+    return watch_client(&tally->watch, &counted);
+}
+
+struct watch_client *tally_client(struct tally *tally, const struct drossel_decision *decision)
+{
+    struct watch_client *client = known_client(tally, decision);
+    for (uint32_t i = 0; i < tally->touch_count && client != NULL; i++) /* a key may be new where another is known */
         if (tally->limit[tally->touch[i].limit].by_address)
             tally->touch[i].key->client = client;
     return client;

@@ -161,6 +161,23 @@ def test_the_examples_are_of_ten_different_keys_where_there_are(build, tmp_path)
     assert len(examples) == len({example["key"] for example in examples}) == 10
 
 
+def test_a_key_has_its_name_in_every_limit_whichever_it_met_first(build, tmp_path):
+    policy = LOGIN + """limits:
+  page: { by: address, allow: 100 per 10s }
+  login: { for: login, by: address, allow: 1 per 10s }
+  logins: { for: login, by: [account, address], allow: 1 per 10s }
+"""
+    clients = [A, "2001:db8::1", "client.example.net"]
+    lines = [line(0, client) for client in clients] + [line(1, client, "POST /login HTTP/1.1", user="ann") for client in clients] * 2
+    limits = replay_log(build, tmp_path, policy, lines)["limits"]
+    names = {A, "2001:db8::/64", "client.example.net"}
+    assert {key["key"] for key in limits["page"]["top"]} == {key["key"] for key in limits["login"]["top"]} == names
+    assert {example["key"] for example in limits["login"]["examples"]} == names
+    path = write_policy(tmp_path, policy)
+    shown = drossel(build, "replay", "--policy", path, tmp_path / "access.log").stdout
+    assert all(shown.split("login: 1 per 10s")[1].count(name) >= 2 for name in clients[::2])
+
+
 def test_the_refused_lines_are_written_as_they_stood(build, tmp_path):
     odd = line(3, agent=r"a\"b \x00 é")
     lines = [line(0), line(1), line(2, status=304), odd, line(4, "192.0.2.9")]
