@@ -5,7 +5,7 @@
  * reads a command line into a plain struct of the subcommand by that table, and the help is printed from the same table, so
  * that no option can exist without being explained.
  *
- * Exit codes: 0 done, 1 mistakes or failure, 2 wrong usage.  Errors go to stderr and say what would be right.
+ * Exit codes: 0 done, 1 mistakes or failure, 2 wrong usage, 130 interrupted before all was read.  Errors go to stderr and say what would be right.
  */
 #ifndef DROSSEL_CLI_CLI_H
 #define DROSSEL_CLI_CLI_H
@@ -15,7 +15,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum cli_exit { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+enum cli_exit {
+    CLI_DONE = 0,
+    CLI_FAILED = 1,
+    CLI_USAGE = 2,
+    CLI_INTERRUPTED = 130 /* as a shell tells of SIGINT: 128 and its number */
+};
 
 #define CLI_LIST_MOST 256
 

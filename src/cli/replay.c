@@ -23,7 +23,6 @@
 #define KEYS_GROW 16
 #define LOOK_EACH 4096 /* events between two looks at the table */
 #define TOP 10
-#define INTERRUPTED 130 /* as a shell tells of SIGINT: 128 and its number */
 
 struct replay_values {
     const char *policy, *compare, *format, *map, *order, *decisions, *refused, *door, *top;
@@ -285,7 +284,7 @@ static int replay_files(struct replay *replay, const struct replay_values *value
     bool good = (!is_told || report(replay, values->json));
     good &= replay_input_is_whole(replay->input);
     if (replay->is_partial)
-        return INTERRUPTED;
+        return CLI_INTERRUPTED;
     return good ? CLI_DONE : CLI_FAILED;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/suggest_report.h"
 #include "cli/suggest_survey.h"
@@ -41,13 +42,20 @@ static FILE *open_output(const char *path)
     return out;
 }
 
+/* Half a policy may be a policy of fewer limits, so that nothing is left of it. */
 static bool close_output(FILE *out, const char *path, bool good)
 {
     good = good && fflush(out) == 0 && ferror(out) == 0;
-    if (out != stdout && fclose(out) != 0)
+    int why = errno;
+    struct stat about;
+    bool is_file = out != stdout && fstat(fileno(out), &about) == 0 && S_ISREG(about.st_mode);
+    if (out != stdout && fclose(out) != 0 && good) {
         good = false;
+        why = errno;
+    }
+    bool is_empty = !good && is_file && truncate(path, 0) == 0;
     if (!good)
-        cli_complain("%s: could not be written: %s", path, strerror(errno));
+        cli_complain("%s: could not be written%s: %s", path, is_empty ? ", and is empty now" : "", strerror(why));
     return good;
 }
 
@@ -167,8 +175,9 @@ static int run_suggest(int argc, char **argv)
     survey.options.format = values.format;
     survey.options.map = values.map;
     bool good = survey_run(&survey) && tell(&survey, &values) && !survey.is_damaged;
+    code = !good ? CLI_FAILED : survey.is_stopped ? CLI_INTERRUPTED : CLI_DONE;
     survey_release(&survey);
-    return good ? CLI_DONE : CLI_FAILED;
+    return code;
 }
 
 const struct cli_command cli_suggest = { "suggest",  "LOG...", "limits that follow from a log, with the reasons",

@@ -129,6 +129,17 @@ def test_files_that_cannot_be_read_or_written_are_named(build, tmp_path):
         assert "/nowhere/file: No such file" in drossel(build, "suggest", option, "/nowhere/file", log, code=1).stderr
 
 
+def test_no_half_of_a_policy_or_a_page_is_left_where_there_is_no_room(build, tmp_path):
+    log = write(tmp_path / "log", people(60))
+    for option in ("--policy", "--html"):
+        out = tmp_path / option
+        script = f'ulimit -f 1; exec "$0" suggest {option} "$1" "$2"'  # blocks of 1024 bytes
+        done = subprocess.run(["bash", "-c", script, build / "drossel", out, log], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60,
+                              preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
+        assert done.returncode == 1 and out.read_bytes() == b""
+        assert f"{out}: could not be written, and is empty now: File too large" in done.stderr.decode()
+
+
 def test_a_damaged_file_gives_what_could_be_read_and_a_failure(build, tmp_path):
     log = tmp_path / "log.gz"
     whole = gzip.compress(write(tmp_path / "log", people(300)).read_bytes())
@@ -168,7 +179,7 @@ def test_a_bar_is_drawn_on_a_terminal_and_an_interrupt_gives_the_figures_so_far(
             process.wait()
         os.close(master)
     found = json.loads(out)
-    assert process.returncode == 0 and found["complete"] is False
+    assert process.returncode == 130 and found["complete"] is False
     assert 0 < found["requests"] < 60 * block.count("\n")
     assert found["warnings"][0].startswith("Stopped before the end of the log")
 
@@ -182,7 +193,7 @@ def test_an_interrupt_while_a_pipe_still_gives_takes_what_came_so_far(build, tmp
         wait_until(lambda: not pending(process.stdin), "all of it was read")
         process.send_signal(signal.SIGINT)
         found = json.loads(process.stdout.read())
-        assert process.wait(30) == 0
+        assert process.wait(30) == 130
     finally:
         process.stdin.close()
         if process.poll() is None:
