@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "logs/fields.h"
 #include "logs/marks.h"
 
 static bool cut_line(struct clf *clf, struct drossel_text line, struct clf_cut *cut)
@@ -66,6 +67,26 @@ static void read_user(struct log_record *record, struct drossel_text rest, struc
         record->user = log_unescaped(scratch, rest);
 }
 
+/* `203.0.113.9, 10.0.0.1 - - `: X-Forwarded-For in the place of the client, which is its first.  False: it is no list. */
+static bool read_list(struct log_record *record, struct drossel_text first, struct drossel_text *rest)
+{
+    static const struct drossel_text name = DROSSEL_TEXT("X-Forwarded-For");
+    struct drossel_text list = first, word = first, after = *rest;
+    if (memchr(first.data, ',', first.size) == NULL)
+        return false;
+    while (word.size > 0 && word.data[word.size - 1] == ',' && after.size > 0) {
+        word = next_word(&after);
+        list.size = (size_t)(word.data + word.size - list.data);
+    }
+    struct drossel_text client = log_first_client(list);
+    if (!is_address(client))
+        return false;
+    record->client = client;
+    log_record_header(record, name, list);
+    *rest = after;
+    return true;
+}
+
 static void read_head(const struct clf *clf, struct drossel_text head, struct log_scratch *scratch,
                       struct log_record *record)
 {
@@ -74,6 +95,10 @@ static void read_head(const struct clf *clf, struct drossel_text head, struct lo
     if (body.data != head.data) {
         rest = body;
         first = next_word(&rest);
+    }
+    if (read_list(record, first, &rest)) {
+        read_user(record, rest, scratch);
+        return;
     }
     struct drossel_text after = rest, second = next_word(&after);
     if (host_leads(clf, first, second)) {
@@ -258,7 +283,9 @@ static enum log_line clf_parse(void *parser, struct drossel_text line, struct lo
     record->t_ns = cut.stamp.t_ns;
     /* There is a colon in the time at the latest: if that is the first one, the client has no port, nor is it IPv6. */
     size_t colon = (size_t)(log_find(cut.head.data, rest.data, ':') - cut.head.data);
-    if (cut.plain && colon >= cut.head.size && cut.head.data[0] != '-')
+    bool bare = cut.plain && colon >= cut.head.size && cut.head.data[0] != '-' &&
+                memchr(cut.head.data, ',', cut.head.size) == NULL;
+    if (bare)
         record->client = (struct drossel_text){ cut.head.data, cut.head.size - 5 };
     else
         read_head(clf, cut.head, scratch, record);
@@ -287,7 +314,8 @@ static enum shape shape_of(struct drossel_text line)
     struct clf clf = { .host_first = false };
     struct clf_cut cut;
     struct log_record record = { .duration_ns = LOG_NO_DURATION };
-    if (!cut_line(&clf, line, &cut) || !clf_status_follows(cut.tail.data, cut.tail.data + cut.tail.size))
+    if (!cut_line(&clf, line, &cut) || !clf_status_follows(cut.tail.data, cut.tail.data + cut.tail.size) ||
+        log_line_body(cut.head).size == 0) /* Envoy, behind the prefix of a container */
         return SHAPE_NONE;
     struct log_scratch none = { 0 };
     read_head(&clf, cut.head, &none, &record);

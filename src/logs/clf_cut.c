@@ -56,6 +56,13 @@ static bool quote_follows(const char *p, const char *end)
     return p < end && *p == '"';
 }
 
+/* A time, with the `]` behind it: as the servers write it by themselves, or as nginx's $time_iso8601. */
+static bool time_at(struct clf *clf, struct drossel_text text, struct log_stamp *stamp)
+{
+    bool found = log_stamp_clf_cached(&clf->cache, text, stamp) || log_stamp_iso(text, stamp);
+    return found && stamp->size < text.size && text.data[stamp->size] == ']';
+}
+
 /* `client - - [time] "`, which most lines begin with.  Returns the bracket, NULL if this one does not. */
 static const char *plain_head(struct clf *clf, struct drossel_text line, struct log_stamp *stamp)
 {
@@ -63,9 +70,7 @@ static const char *plain_head(struct clf *clf, struct drossel_text line, struct 
     if (end - p < PLAIN_REST || memcmp(p, " - - [", 6) != 0 || p == line.data)
         return NULL;
     struct drossel_text text = { p + 6, (size_t)(end - p) - 6 };
-    bool good =
-        log_stamp_clf_cached(&clf->cache, text, stamp) && stamp->size < text.size && text.data[stamp->size] == ']';
-    return good && quote_follows(text.data + stamp->size, end) ? p + 5 : NULL;
+    return time_at(clf, text, stamp) && quote_follows(text.data + stamp->size, end) ? p + 5 : NULL;
 }
 
 /* The next bracket from `open` on that holds a time.  NULL: there is none. */
@@ -76,7 +81,7 @@ static const char *next_time(struct clf *clf, const char *open, const char *end,
         if (open == NULL)
             return NULL;
         struct drossel_text text = { open + 1, (size_t)(end - open) - 1 };
-        if (log_stamp_clf_cached(&clf->cache, text, stamp) && stamp->size < text.size && text.data[stamp->size] == ']')
+        if (time_at(clf, text, stamp))
             return open;
     }
 }

@@ -28,6 +28,19 @@ static void the_plain_lines_of_the_family_are_read(void **state)
         /* whatever a client puts before the entry of a proxy */
         { "192.0.2.1 - - " AT GET " \"-\" \"UA\" \"x, \\x22, 203.0.113.1\"",
           T "client=192.0.2.1; " TOLD_GET "; agent=UA; forwarded=x, \", 203.0.113.1" },
+        /* the list in the place of the client, which is its first */
+        { "203.0.113.1, 198.51.100.2 - bob " AT GET " \"-\" \"UA\"",
+          T "client=203.0.113.1; user=bob; " TOLD_GET "; agent=UA; forwarded=203.0.113.1, 198.51.100.2" },
+        { "2001:db8::1,198.51.100.2,10.0.0.1 - - " AT GET,
+          T "client=2001:db8::1; " TOLD_GET "; forwarded=2001:db8::1,198.51.100.2,10.0.0.1" },
+        { "203.0.113.1,10.0.0.1 - - " AT GET, T "client=203.0.113.1; " TOLD_GET "; forwarded=203.0.113.1,10.0.0.1" },
+        { "203.0.113.1, 10.0.0.1 " AT GET, T "client=203.0.113.1; " TOLD_GET "; forwarded=203.0.113.1, 10.0.0.1" },
+        { "a,b - - " AT GET, T "client=a,b; " TOLD_GET },
+        /* $time_iso8601 */
+        { "192.0.2.1 - - [2000-10-10T13:55:36-07:00]" GET " \"-\" \"UA\"",
+          T "client=192.0.2.1; " TOLD_GET "; agent=UA" },
+        { "192.0.2.1 - [2011-11-11 11:11:11 +0000] [2000-10-10 20:55:36.25 +0000]" GET,
+          "t=971211336.250000000; client=192.0.2.1; user=[2011-11-11 11:11:11 +0000]; " TOLD_GET },
         /* something else there is not a list of clients */
         { "192.0.2.1 - - " AT GET " \"-\" \"UA\" \"TLSv1.3\"", T "client=192.0.2.1; " TOLD_GET "; agent=UA" },
         /* Traefik */
