@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_BYTES 700
+#define TEXT_BYTES 2000
 #define NAME_BYTES 300
 #define PROXY_LEAST 20 /* so many requests of one address, before it is suspicious */
 #define PROXY_AGENTS 3
+#define PROXIES_MOST 10 /* of which each has a tenth of all requests */
 #define SELF_LEAST 5
 #define OFFICE_BROWSERS 3
 #define OFFICES_NAMED 3
@@ -44,48 +45,68 @@ static const struct watch_client *client_at(const struct watch *watch, size_t i)
 
 /* ---- a proxy ---- */
 
-static const struct watch_client *busiest_private(const struct watch *watch)
+/* Private, with a good part of all requests, and many behind it. */
+static bool may_be_proxy(const struct watch *watch, const struct watch_client *client)
 {
-    const struct watch_client *busiest = NULL;
-    for (size_t i = 0; i < watch->clients.count; i++) {
-        const struct watch_client *client = client_at(watch, i);
-        if (client->is_private && (busiest == NULL || client->of.requests > busiest->of.requests))
-            busiest = client;
-    }
-    return busiest;
-}
-
-static bool is_proxy(const struct watch *watch, const struct watch_client *client)
-{
-    if (client == NULL || !client->is_private || client->of.requests < PROXY_LEAST ||
-        client->of.requests <= watch->requests / 2)
+    if (!client->is_private || client->of.requests < PROXY_LEAST ||
+        client->of.requests < watch->requests / PROXIES_MOST)
         return false;
     return client->forwards || (!watch->has_forwarded && (client->agent_count >= PROXY_AGENTS || !watch->has_agents));
 }
 
+/* Those that may be: several share the load, or one has all of it. */
+struct proxies {
+    uint64_t requests;
+    unsigned count;
+    bool forward;
+    char list[PROXIES_MOST * (WATCH_ADDRESS_TEXT + 2)];
+};
+
+/* False: they have not most of the requests. */
+static bool find_proxies(const struct watch *watch, struct proxies *found)
+{
+    char address[WATCH_ADDRESS_TEXT];
+    size_t used = 0;
+    *found = (struct proxies){ 0 };
+    for (size_t i = 0; i < watch->clients.count; i++) {
+        const struct watch_client *client = client_at(watch, i);
+        if (!may_be_proxy(watch, client))
+            continue;
+        watch_address(watch, &client->real, address);
+        if (found->count < PROXIES_MOST)
+            used +=
+                (size_t)snprintf(found->list + used, sizeof found->list - used, "%s%s", used > 0 ? ", " : "", address);
+        found->count++;
+        found->requests += client->of.requests;
+        found->forward |= client->forwards;
+    }
+    return found->requests > watch->requests / 2;
+}
+
+static bool is_proxy(const struct watch *watch, const struct watch_client *client)
+{
+    struct proxies proxies;
+    return may_be_proxy(watch, client) && find_proxies(watch, &proxies);
+}
+
 static void warn_of_proxy(const struct watch *watch, const struct warning *warning)
 {
-    const struct watch_client *proxy = busiest_private(watch);
-    char name[NAME_BYTES];
-    if (!is_proxy(watch, proxy))
+    struct proxies proxies;
+    if (!find_proxies(watch, &proxies))
         return;
-    watch_name(watch, &proxy->real, name, sizeof name);
-    if (proxy->forwards)
+    const char *what = proxies.count > 1 ? "private addresses" : "a private address";
+    if (proxies.forward)
         say(warning,
-            "%llu%% of all requests seem to come from %s, a private address, while their X-Forwarded-For differs: "
-            "everybody "
-            "behind it shares one key; if that is your proxy set `client: { trusted: [%s], address_from: "
-            "X-Forwarded-For }`",
-            percent(proxy->of.requests, watch->requests), name, name);
+            "%llu%% of all requests seem to come from %s, %s, while their X-Forwarded-For differs: everybody behind it "
+            "shares one key; if that is your proxy set `client: { trusted: [%s], address_from: X-Forwarded-For }`",
+            percent(proxies.requests, watch->requests), proxies.list, what, proxies.list);
     else
         say(warning,
-            "%llu%% of all requests come from %s, a private address: that looks like a proxy, and everybody behind it "
-            "shares "
-            "one key; let the log have the client's own address (nginx: `set_real_ip_from %s; real_ip_header "
+            "%llu%% of all requests come from %s, %s: that looks like a proxy, and everybody behind it shares one key; "
+            "let the log have the client's own address (nginx: `set_real_ip_from ADDRESS; real_ip_header "
             "X-Forwarded-For;`, Apache: mod_remoteip), and set `client: { trusted: [%s], address_from: X-Forwarded-For "
-            "}`; if "
-            "it is a check of your own, exempt it",
-            percent(proxy->of.requests, watch->requests), name, name, name);
+            "}`; if it is a check of your own, exempt it",
+            percent(proxies.requests, watch->requests), proxies.list, what, proxies.list);
 }
 
 /* ---- the site itself ---- */
@@ -96,10 +117,11 @@ static void warn_of_self(const struct watch *watch, const struct warning *warnin
     bool is_wordpress = wordpress->requests > 0 && !wordpress->is_mixed;
     uint64_t requests = watch->self_requests + (is_wordpress ? wordpress->requests : 0);
     uint64_t refused = watch->self_refused + (is_wordpress ? wordpress->refused : 0);
-    char name[NAME_BYTES];
-    if (requests < SELF_LEAST || is_proxy(watch, busiest_private(watch)))
+    struct proxies proxies;
+    char name[WATCH_ADDRESS_TEXT];
+    if (requests < SELF_LEAST || find_proxies(watch, &proxies))
         return;
-    watch_name(watch, watch->self_requests > 0 ? &watch->self : &wordpress->client->real, name, sizeof name);
+    watch_address(watch, watch->self_requests > 0 ? &watch->self : &wordpress->client->real, name);
     say(warning,
         "the site calls itself: %llu requests come from %s (cron jobs, health checks or the server's own processes), "
         "and "

@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "limiter.h"
-#include "limiter.h"
 
 #define HOUR_NS UINT64_C(3600000000000)
 
@@ -24,10 +23,8 @@ struct watch_client *watch_client(struct watch *watch, const struct drossel_addr
     watch->clients.entry_size = sizeof(struct watch_client);
     struct census_entry *entry = census_find(&watch->clients, client, sizeof *client, NULL);
     struct watch_client *who = (struct watch_client *)(void *)entry;
-    if (who != NULL && who->address.family == DROSSEL_NONE) {
+    if (who != NULL && who->address.family == DROSSEL_NONE)
         who->address = *client;
-        who->is_private = client_is_private(client);
-    }
     return who;
 }
 
@@ -37,6 +34,16 @@ size_t watch_name(const struct watch *watch, const struct drossel_address *count
     if (name == NULL)
         return limiter_address_format(counted, watch->policy->ipv6_prefix, out, cap);
     return (size_t)snprintf(out, cap, "%s", name);
+}
+
+void watch_address(const struct watch *watch, const struct drossel_address *real, char out[WATCH_ADDRESS_TEXT])
+{
+    char text[DROSSEL_ADDRESS_TEXT];
+    const char *name = names_text(watch->names, real);
+    if (name == NULL)
+        drossel_address_format(real, text);
+    const char *quote = name == NULL && text[0] == ':' ? "'" : ""; /* YAML takes it for no plain text */
+    snprintf(out, WATCH_ADDRESS_TEXT, "%s%s%s", quote, name != NULL ? name : text, quote);
 }
 
 /* Only to tell texts apart; two that collide are one text too few. */
@@ -181,7 +188,7 @@ static bool is_loopback(const struct drossel_address *address)
 
 static bool is_self(const struct event *event, const struct watch_client *client)
 {
-    if (client->is_private && is_loopback(&client->address))
+    if (client->is_private && is_loopback(&client->real))
         return true;
     if (event->agent.size == 0)
         return false;
@@ -241,7 +248,8 @@ bool watch_arrived(struct watch *watch, const struct event *event, struct watch_
                    const struct drossel_address *real, bool is_login)
 {
     watch->requests++;
-    client->of.requests++;
+    if (client->of.requests++ == 0)
+        client->is_private = client_is_private(real); /* what is counted may be the network of ::1, which is nobody's */
     client->real = *real;
     watch->has_status |= event->status != 0;
     if (event->agent.size > 0) {

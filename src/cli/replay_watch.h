@@ -14,6 +14,7 @@
 
 #define WATCH_AGENTS_MOST 8
 #define WATCH_ENGINES_MOST 16
+#define WATCH_ADDRESS_TEXT (DROSSEL_ADDRESS_TEXT + 2)
 
 /* One client, as it is counted. */
 struct watch_client {
@@ -59,6 +60,9 @@ void watch_release(struct watch *watch);
 struct watch_client *watch_client(struct watch *watch, const struct drossel_address *client);
 /* The name of a counted client. */
 size_t watch_name(const struct watch *watch, const struct drossel_address *counted, char *out, size_t cap);
+
+/* An address as a policy may write it: whole, while the name of a counted IPv6 client is that of its network. */
+void watch_address(const struct watch *watch, const struct drossel_address *real, char out[WATCH_ADDRESS_TEXT]);
 
 /* One more request of this client.  `is_login`: a limit of failures applies to it.  False without memory. */
 bool watch_arrived(struct watch *watch, const struct event *event, struct watch_client *client,

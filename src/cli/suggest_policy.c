@@ -59,16 +59,28 @@ static bool is_used(const struct findings *findings, const char *class)
     return false;
 }
 
+/* `::1, 10.0.0.1`; YAML takes what begins with a colon for no plain text. */
+static void write_addresses(const char *list, struct prose *out)
+{
+    for (const char *at = list; *at != '\0'; at += strspn(at, ", ")) {
+        size_t size = strcspn(at, ",");
+        const char *quote = *at == ':' ? "'" : "";
+        prose_add(out, "%s%s%.*s%s", at > list ? ", " : "", quote, (int)size, at, quote);
+        at += size;
+    }
+}
+
 static void write_client(const struct findings *findings, struct prose *out)
 {
     if (findings->proxy == NULL && !is_used(findings, "login"))
         return;
     prose_add(out, "client:\n");
-    if (findings->proxy != NULL)
-        prose_add(out,
-                  "  trusted: [%s]               # the proxy in front: check that it is yours\n"
-                  "  address_from: X-Forwarded-For\n",
-                  findings->proxy);
+    if (findings->proxy != NULL) {
+        prose_add(out, "  trusted: [");
+        write_addresses(findings->proxy, out);
+        prose_add(out, "]               # the proxy in front: check that it is yours\n"
+                       "  address_from: X-Forwarded-For\n");
+    }
     if (is_used(findings, "login"))
         prose_add(
             out,

@@ -308,16 +308,20 @@ ngx_http_drossel_log_proxy(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, const struct drossel_decision *decision,
     const ngx_str_t *header)
 {
-    char  address[DROSSEL_ADDRESS_TEXT];
+    char         address[DROSSEL_ADDRESS_TEXT];
+    const char  *quote;
 
     (void) drossel_address_format(&decision->client, address);
+
+    /* what begins with a colon is no plain text in YAML */
+    quote = (address[0] == ':') ? "'" : "";
 
     ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                   "drossel: ALL VISITORS SHARE ONE KEY: every request seems to "
                   "come from %s, while \"%V\" differs from one to the next; "
-                  "if that is your proxy, write \"client: {trusted: [%s], "
+                  "if that is your proxy, write \"client: {trusted: [%s%s%s], "
                   "address_from: %V}\" into \"%V\"",
-                  address, header, address, header, &mcf->file);
+                  address, header, quote, address, quote, header, &mcf->file);
 }
 
 

@@ -1,8 +1,10 @@
 """What `drossel replay` finds by itself, each with a log that has it and one that has not."""
+import re
+
 import pytest
 
 from access_log import A, BROWSER, common, line, replay_log
-from command import drossel, summary
+from command import drossel, summary, write_policy
 
 PAGE = "limits: { page: { by: address, allow: 50 per 10s } }"
 TIGHT = "limits: { page: { by: address, allow: 5 per 10s } }"
@@ -31,9 +33,14 @@ WORDPRESS = "WordPress/6.4; https://shop.example"
 CASES = {
     "a proxy": (PAGE, proxied("10.0.0.1"), "address_from: X-Forwarded-For", proxied("192.0.2.1")),
     "a proxy, mixed with others": (PAGE, proxied("127.0.0.1") + VISITORS[:40], "trusted: [127.0.0.1]", proxied("127.0.0.1") + VISITORS),
+    "a proxy on this machine": (PAGE, proxied("::1"), "client: { trusted: ['::1'], address_from: X-Forwarded-For }", proxied("2001:db8::1")),
+    "a proxy of a network of its own": (PAGE, proxied("fd00::1"), "trusted: [fd00::1],", proxied("2001:db8::1")),
+    "two proxies": (PAGE, proxied("10.0.0.1")[::2] + proxied("10.0.0.2")[1::2], "trusted: [10.0.0.1, 10.0.0.2]",
+                    proxied("10.0.0.1")[::2] + proxied("192.0.2.1")[1::2] + VISITORS),
     "a proxy without its header": (PAGE, office(BROWSERS, "10.0.0.1"), "real_ip_header", office(BROWSERS[:1], "10.0.0.1")),
     "a proxy in a log without agents": (PAGE, [common(n, "10.0.0.1") for n in range(60)], "real_ip_header", [common(n, "10.0.0.1") for n in range(10)]),
     "the site itself, by loopback": (PAGE, [line(n, "127.0.0.1", agent="curl/8") for n in range(9)] + VISITORS, "the site calls itself", VISITORS),
+    "the site itself, by IPv6": (PAGE, [line(n, "::1", agent="curl/8") for n in range(9)] + VISITORS, "exempt: { addresses: ['::1'] }", VISITORS),
     "the site itself, by its agent": (PAGE, [line(n, request="POST /wp-cron.php HTTP/1.1", agent=WORDPRESS) for n in range(9)] + VISITORS,
                                       "the site calls itself", [line(n, request="GET /feed/ HTTP/1.1", agent=WORDPRESS) for n in range(9)] + VISITORS),
     "the site itself, by its agent on any path": (PAGE, [line(n, agent=WORDPRESS) for n in range(9)] + VISITORS, "the site calls itself",
@@ -70,6 +77,17 @@ def test_it_warns_with_a_reason_and_a_remedy_and_only_then(build, tmp_path, name
     assert len(found) == 1 and found[0].startswith("warning: ")
     if others is not None:
         assert not [warning for warning in replay_log(build, tmp_path, policy, others)["warnings"] if text in warning]
+
+
+REMEDY = re.compile(r"`((?:client|exempt): \{.*?\})`")
+
+
+@pytest.mark.parametrize("client", ["10.0.0.1", "::1", "fd00::1", "fe80::1"])
+def test_the_remedy_is_one_that_a_policy_takes(build, tmp_path, client):
+    for lines in (proxied(client), [line(n, client, agent=WORDPRESS) for n in range(9)] + VISITORS):
+        found = [m for w in replay_log(build, tmp_path, PAGE, lines)["warnings"] for m in REMEDY.findall(w)]
+        assert found
+        drossel(build, "check", write_policy(tmp_path, found[0] + "\n" + PAGE, "mended.yaml"))
 
 
 QUIET = {

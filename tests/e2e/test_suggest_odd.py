@@ -66,17 +66,20 @@ def test_a_long_log_of_many_people_needs_no_warning(build, tmp_path):
     assert not any("Little to go by" in text for text in suggest(build, log)["warnings"])
 
 
-def test_behind_a_proxy_the_clients_are_taken_from_the_forwarded_addresses(build, tmp_path):
+@pytest.mark.parametrize("proxies", [["10.1.2.3"], ["::1"], ["fd00::5", "::1", "10.1.2.3"]])
+def test_behind_a_proxy_the_clients_are_taken_from_the_forwarded_addresses(build, tmp_path, proxies):
     tail = [(t, text.replace("10.0.", "203.0.", 1)) for t, text in people(60)]
-    lines = [(t, "10.1.2.3" + text[text.index(" "):].rstrip("\n") + f' "{text.split()[0]}"\n') for t, text in tail]
+    lines = [(t, proxies[i % len(proxies)] + text[text.index(" "):].rstrip("\n") + f' "{text.split()[0]}"\n')
+             for i, (t, text) in enumerate(sorted(tail))]
     log = write(tmp_path / "log", lines)
     found = suggest(build, log)
-    assert found["proxy"] == "10.1.2.3" and found["client_count"] == 60
-    assert any("Most lines show a proxy's address (10.1.2.3)" in text for text in found["warnings"])
+    named = ", ".join(proxies)
+    assert found["proxy"] == named and found["client_count"] == 60
+    assert any(re.search(f"Most lines show .* address(es)? \\({re.escape(named)}\\)", text) for text in found["warnings"])
     policy = tmp_path / "policy.yaml"
     policy.write_text(found["policy"])
     client = yaml.safe_load(found["policy"])["client"]
-    assert client["trusted"] == ["10.1.2.3"] and client["address_from"] == "X-Forwarded-For"
+    assert client["trusted"] == proxies and client["address_from"] == "X-Forwarded-For"
     assert drossel(build, "check", "--quiet", policy).stderr == ""
 
 
