@@ -38,7 +38,7 @@ static inline bool settle_tally(struct table *table, const struct engine_limit *
     *back = 0;
     if (unlikely(slot == NULL))
         return false;
-    if (unlikely(!table_is_open(slot, of->key, of->limit_id, now_ns))) {
+    if (unlikely(!table_is_plain(slot, of->key, of->limit_id, now_ns) || !table_is_open(slot))) {
         table_give_back(slot, ticket);
         return false;
     }
