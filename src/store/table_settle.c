@@ -38,7 +38,7 @@ static inline bool settle_tally(struct table *table, const struct engine_limit *
     *back = 0;
     if (unlikely(slot == NULL))
         return false;
-    if (unlikely(!table_is_open(slot, of->key, of->limit_id, now_ns))) {
+    if (unlikely(!table_is_plain(slot, of->key, of->limit_id, now_ns) || !table_is_open(slot))) {
         table_give_back(slot, ticket);
         return false;
     }
@@ -51,7 +51,7 @@ static inline bool settle_tally(struct table *table, const struct engine_limit *
 }
 
 /* Not inlined: called twice for each charge, and what is called first for a request has to come from memory. */
-__attribute__((noinline)) uint64_t store_table_settle(struct table *table, const struct store_settlement *of,
+on_the_way kept_apart uint64_t store_table_settle(struct table *table, const struct store_settlement *of,
                                                       uint64_t now_ns)
 {
     const struct engine_limit *limit = table_engine_at(table, of->limit_id);
