@@ -121,7 +121,10 @@ static void warn_of_self(const struct watch *watch, const struct warning *warnin
     char name[WATCH_ADDRESS_TEXT];
     if (requests < SELF_LEAST || find_proxies(watch, &proxies))
         return;
-    watch_address(watch, watch->self_requests > 0 ? &watch->self : &wordpress->client->real, name);
+    const struct drossel_address *self = watch->self_requests > 0 ? &watch->self : &wordpress->client->real;
+    if (self->family == DROSSEL_UNIX) /* behind a socket is whoever the proxy lets through */
+        return;
+    watch_address(watch, self, name);
     say(warning,
         "the site calls itself: %llu requests come from %s (cron jobs, health checks or the server's own processes), "
         "and "

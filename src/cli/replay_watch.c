@@ -248,8 +248,8 @@ bool watch_arrived(struct watch *watch, const struct event *event, struct watch_
                    const struct drossel_address *real, bool is_login)
 {
     watch->requests++;
-    if (client->of.requests++ == 0)
-        client->is_private = client_is_private(real); /* what is counted may be the network of ::1, which is nobody's */
+    if (client->of.requests++ == 0) /* what is counted may be the network of ::1, which is nobody's */
+        client->is_private = real->family == DROSSEL_UNIX || client_is_private(real);
     client->real = *real;
     watch->has_status |= event->status != 0;
     if (event->agent.size > 0) {

@@ -33,6 +33,8 @@ bool proxy_is_private(struct drossel_text client)
     struct drossel_address address;
     if (client.size == 0 || drossel_address_parse(client.data, client.size, &address) != DROSSEL_OK)
         return false;
+    if (address.family == DROSSEL_UNIX)
+        return true;
     if (address.family == DROSSEL_IPV4)
         return is_within(address.bytes, four, sizeof four / sizeof *four);
     return address.family == DROSSEL_IPV6 && (is_within(address.bytes, six, sizeof six / sizeof *six) ||

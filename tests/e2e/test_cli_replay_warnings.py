@@ -34,6 +34,7 @@ CASES = {
     "a proxy": (PAGE, proxied("10.0.0.1"), "address_from: X-Forwarded-For", proxied("192.0.2.1")),
     "a proxy, mixed with others": (PAGE, proxied("127.0.0.1") + VISITORS[:40], "trusted: [127.0.0.1]", proxied("127.0.0.1") + VISITORS),
     "a proxy on this machine": (PAGE, proxied("::1"), "client: { trusted: ['::1'], address_from: X-Forwarded-For }", proxied("2001:db8::1")),
+    "a proxy on a local socket": (PAGE, proxied("unix:"), "trusted: [unix],", proxied("a.example")),
     "a proxy of a network of its own": (PAGE, proxied("fd00::1"), "trusted: [fd00::1],", proxied("2001:db8::1")),
     "two proxies": (PAGE, proxied("10.0.0.1")[::2] + proxied("10.0.0.2")[1::2], "trusted: [10.0.0.1, 10.0.0.2]",
                     proxied("10.0.0.1")[::2] + proxied("192.0.2.1")[1::2] + VISITORS),
@@ -82,12 +83,13 @@ def test_it_warns_with_a_reason_and_a_remedy_and_only_then(build, tmp_path, name
 REMEDY = re.compile(r"`((?:client|exempt): \{.*?\})`")
 
 
-@pytest.mark.parametrize("client", ["10.0.0.1", "::1", "fd00::1", "fe80::1"])
+@pytest.mark.parametrize("client", ["10.0.0.1", "::1", "fd00::1", "fe80::1", "unix:"])
 def test_the_remedy_is_one_that_a_policy_takes(build, tmp_path, client):
     for lines in (proxied(client), [line(n, client, agent=WORDPRESS) for n in range(9)] + VISITORS):
         found = [m for w in replay_log(build, tmp_path, PAGE, lines)["warnings"] for m in REMEDY.findall(w)]
-        assert found
-        drossel(build, "check", write_policy(tmp_path, found[0] + "\n" + PAGE, "mended.yaml"))
+        assert found or (client == "unix:" and lines[-1] == VISITORS[-1])
+        for remedy in found:
+            drossel(build, "check", write_policy(tmp_path, remedy + "\n" + PAGE, "mended.yaml"))
 
 
 QUIET = {

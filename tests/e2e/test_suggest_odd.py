@@ -66,7 +66,7 @@ def test_a_long_log_of_many_people_needs_no_warning(build, tmp_path):
     assert not any("Little to go by" in text for text in suggest(build, log)["warnings"])
 
 
-@pytest.mark.parametrize("proxies", [["10.1.2.3"], ["::1"], ["fd00::5", "::1", "10.1.2.3"]])
+@pytest.mark.parametrize("proxies", [["10.1.2.3"], ["::1"], ["fd00::5", "::1", "10.1.2.3"], ["unix"]])
 def test_behind_a_proxy_the_clients_are_taken_from_the_forwarded_addresses(build, tmp_path, proxies):
     tail = [(t, text.replace("10.0.", "203.0.", 1)) for t, text in people(60)]
     lines = [(t, proxies[i % len(proxies)] + text[text.index(" "):].rstrip("\n") + f' "{text.split()[0]}"\n')
