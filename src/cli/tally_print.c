@@ -64,13 +64,15 @@ static void print_counts(const struct tally *tally, const struct tally_input *in
 
 static void print_span(const struct tally *tally, const struct paper *paper)
 {
-    char json[EVENT_TIME_TEXT], first[EVENT_TIME_TEXT], last[EVENT_TIME_TEXT], span[64];
+    char json[2][EVENT_TIME_TEXT], first[EVENT_TIME_TEXT], last[EVENT_TIME_TEXT], span[64];
     if (!tally->first.is_set)
         return;
-    paper_time(tally_time(&tally->first, json), first, sizeof first);
-    paper_time(tally_time(&tally->last, json), last, sizeof last);
+    const char *from = tally_time(&tally->first, json[0]), *to = tally_time(&tally->last, json[1]);
+    paper_time(from, first, sizeof first);
+    paper_time(to, last, sizeof last);
     uint64_t ns = tally->last.told_ns - tally->first.told_ns;
-    bool is_utc = strchr(json, 'Z') != NULL; /* an event may have a zone of its own, or seconds as a number */
+    bool is_utc = strchr(from, 'Z') != NULL &&
+                  strchr(to, 'Z') != NULL; /* an event may have a zone of its own, or seconds as a number */
     fprintf(paper->out, "from %s to %s%s: %s\n", first, last, is_utc ? " UTC" : "",
             cli_wait_format(ns, span, sizeof span));
 }

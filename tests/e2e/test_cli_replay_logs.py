@@ -124,6 +124,10 @@ def test_times_of_logs_are_told_as_utc_and_numbers_of_events_as_numbers(build, t
     assert "from 2026-01-05 06:00:00 to 2026-01-05 06:00:09 UTC: 9 s" in drossel(build, "replay", "--policy", policy, log).stdout
     events = "".join(json.dumps({"t": t, "address": A}) + "\n" for t in (5, 14))
     assert "from 5 to 14: 9 s" in drossel(build, "replay", "--policy", policy, "-", text=events).stdout
+    for zone, last, told in [("Z", "Z", " UTC"), ("Z", "+01:00", "+01:00"), ("+01:00", "Z", "")]:
+        events = "".join(json.dumps({"t": t, "address": A}) + "\n" for t in (f"2026-01-05T07:00:00{zone}", f"2026-01-05T09:00:09{last}"))
+        shown = drossel(build, "replay", "--policy", policy, "-", text=events).stdout
+        assert f"from 2026-01-05 07:00:00{zone.strip('Z')} to 2026-01-05 09:00:09{told}: " in shown
 
 
 @pytest.mark.parametrize("field", ["X-Real-IP", "CF-Connecting-IP"])
