@@ -115,7 +115,7 @@ static bool tell(const struct survey *survey, const struct suggest_values *value
                                                            : survey->path[0];
     findings->format = survey->format;
     findings->is_part = survey->is_stopped;
-    findings->proxy = *survey->proxy != '\0' ? survey->proxy : NULL;
+    findings->proxy = survey->proxies.count > 0 ? survey->proxies.list : NULL;
     findings_warn(findings);
     findings_propose(findings);
     bool good = write_all(findings, values);

@@ -67,32 +67,14 @@ void proxy_list(const struct profile *profile, char *out, size_t cap)
     }
 }
 
-static struct drossel_text trimmed(struct drossel_text text)
+bool proxies_add(struct proxies *proxies, const struct profile *profile)
 {
-    while (text.size > 0 && (text.data[0] == ' ' || text.data[0] == '\t')) {
-        text.data++;
-        text.size--;
-    }
-    while (text.size > 0 && (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t'))
-        text.size--;
-    return text;
-}
-
-struct drossel_text proxy_client(const struct log_record *record)
-{
-    struct drossel_text rest = record->forwarded, last;
+    size_t before = proxies->count;
     struct drossel_address address;
-    if (rest.size == 0 || !proxy_is_private(record->client))
-        return record->client;
-    while (rest.size > 0) {
-        const char *comma = memrchr(rest.data, ',', rest.size);
-        size_t at = comma != NULL ? (size_t)(comma - rest.data) + 1 : 0;
-        last = trimmed((struct drossel_text){ rest.data + at, rest.size - at });
-        if (last.size == 0 || drossel_address_parse(last.data, last.size, &address) != DROSSEL_OK)
-            return record->client;
-        if (!proxy_is_private(last))
-            return last;
-        rest.size = at > 0 ? at - 1 : 0;
+    for (uint32_t i = 0; i < profile->count; i++) {
+        const struct client *client = profile->client[i];
+        if (is_proxy(profile, client) && drossel_address_parse(client->name, client->name_size, &address) == DROSSEL_OK)
+            proxies_trust(proxies, &address);
     }
-    return record->client;
+    return proxies->count > before && proxies_seal(proxies);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/suggest_proxy.h"
 #include "cli/suggest_spool.h"
 
 enum look { LOOK_FIRST, LOOK_BEHIND_PROXY, LOOK_AGAIN };
@@ -15,7 +14,7 @@ enum look { LOOK_FIRST, LOOK_BEHIND_PROXY, LOOK_AGAIN };
 static bool take(struct survey *survey, const struct log_record *record, enum look look, unsigned kinds)
 {
     static const struct drossel_text nameless = DROSSEL_TEXT("-");
-    struct drossel_text client = *survey->proxy != '\0' ? proxy_client(record) : record->client;
+    struct drossel_text client = proxies_client(&survey->proxies, record);
     if (client.size == 0)
         client = nameless;
     if (look == LOOK_AGAIN)
@@ -77,13 +76,18 @@ static bool read_log(struct survey *survey, enum look look, unsigned kinds)
     return good;
 }
 
-/* The clients that the proxies name. */
+/* The clients that the proxies name; again, as long as these are proxies. */
 static bool look_behind_proxies(struct survey *survey)
 {
-    proxy_list(survey->profile, survey->proxy, sizeof survey->proxy);
-    profile_close(survey->profile);
-    survey->profile = profile_open(survey->signs);
-    return survey->profile != NULL && read_log(survey, LOOK_BEHIND_PROXY, 0);
+    bool good = true;
+    do {
+        if (!proxies_add(&survey->proxies, survey->profile))
+            return true;
+        profile_close(survey->profile);
+        survey->profile = profile_open(survey->signs);
+        good = survey->profile != NULL && read_log(survey, LOOK_BEHIND_PROXY, 0);
+    } while (good && !survey->is_stopped && proxies_are_more(&survey->proxies));
+    return good;
 }
 
 /* What a first look has taught. */
@@ -139,6 +143,7 @@ void survey_release(struct survey *survey)
 {
     if (survey->place != NULL)
         spool_close(survey->place, survey->count);
+    proxies_release(&survey->proxies);
     if (survey->profile != NULL)
         profile_close(survey->profile);
     if (survey->paths != NULL)

@@ -8,6 +8,7 @@
 #include "cli/replay_progress.h"
 #include "cli/suggest_paths.h"
 #include "cli/suggest_profile.h"
+#include "cli/suggest_proxy.h"
 
 struct survey {
     const char *const *path;       /* of the log's files */
@@ -21,7 +22,7 @@ struct survey {
     struct profile *profile;
     struct logs_facts facts;       /* of the first look */
     char format[64];               /* what was recognised, comma-separated */
-    char proxy[256];               /* addresses behind which clients were looked for; empty: none */
+    struct proxies proxies;        /* behind which clients were looked for */
     bool is_stopped;               /* by Ctrl-C */
     bool is_read;                  /* the first look is over */
     bool is_damaged;               /* a file could not be read, or not to its end; that was complained about */

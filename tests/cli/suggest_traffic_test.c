@@ -231,32 +231,48 @@ static void paths_beyond_the_most_are_counted_and_not_kept(void **state)
     paths_close(paths);
 }
 
-static void behind_a_private_address_the_client_is_the_last_public_one(void **state)
+static void the_client_is_the_first_from_the_right_that_is_no_proxy(void **state)
 {
     static const struct {
         const char *client, *forwarded, *found;
+        bool is_hidden;
     } row[] = {
-        { "10.0.0.1", "203.0.113.7", "203.0.113.7" },
-        { "10.0.0.1", "6.6.6.6, 203.0.113.7", "203.0.113.7" },
-        { "127.0.0.1", "203.0.113.7, 10.0.0.9", "203.0.113.7" },
-        { "::1", "2001:db8::7", "2001:db8::7" },
-        { "fd00::1", "203.0.113.7", "203.0.113.7" },
-        { "172.31.255.1", "203.0.113.7", "203.0.113.7" },
-        { "172.32.0.1", "203.0.113.7", "172.32.0.1" },
-        { "198.51.100.1", "203.0.113.7", "198.51.100.1" },
-        { "10.0.0.1", "", "10.0.0.1" },
-        { "10.0.0.1", "nonsense", "10.0.0.1" },
-        { "10.0.0.1", "203.0.113.7, nonsense", "10.0.0.1" },
-        { "10.0.0.1", ",", "10.0.0.1" },
-        { "10.0.0.1", "192.168.0.2", "10.0.0.1" },
+        { "10.0.0.1", "203.0.113.7", "203.0.113.7", false },
+        { "10.0.0.1", "6.6.6.6, 203.0.113.7", "203.0.113.7", false },
+        { "::1", "203.0.113.7, 10.0.0.1", "203.0.113.7", false },
+        { "unix:", "2001:db8::7", "2001:db8::7", false },
+        { "10.0.0.1", "203.0.113.7, 10.0.0.9", "10.0.0.9", true }, /* a proxy that is not known yet */
+        { "10.0.0.1", "192.168.0.2", "192.168.0.2", false },       /* somebody of the house */
+        { "10.0.0.1", "192.168.0.2, 10.0.0.1", "192.168.0.2", false },
+        { "10.0.0.9", "203.0.113.7", "10.0.0.9", false },
+        { "198.51.100.1", "203.0.113.7", "198.51.100.1", false },
+        { "lb.example", "203.0.113.7", "lb.example", false },
+        { "10.0.0.1", "", "10.0.0.1", false },
+        { "10.0.0.1", "nonsense", "10.0.0.1", false },
+        { "10.0.0.1", "203.0.113.7, nonsense", "10.0.0.1", false },
+        { "10.0.0.1", ",", "10.0.0.1", false },
     };
+    static const char *const trusted[] = { "10.0.0.1", "::1", "unix" };
+    struct proxies proxies = { 0 };
     (void)state;
+    for (size_t i = 0; i < sizeof trusted / sizeof *trusted; i++) {
+        struct drossel_address address;
+        assert_int_equal(drossel_address_parse(trusted[i], strlen(trusted[i]), &address), DROSSEL_OK);
+        proxies_trust(&proxies, &address);
+        proxies_trust(&proxies, &address);
+    }
+    assert_true(proxies_seal(&proxies));
+    assert_string_equal(proxies.list, "10.0.0.1, ::1, unix");
     for (size_t r = 0; r < sizeof row / sizeof *row; r++) {
         struct log_record record = { .client = text_of(row[r].client), .forwarded = text_of(row[r].forwarded) };
-        struct drossel_text found = proxy_client(&record);
+        uint64_t hidden = proxies.hidden;
+        struct drossel_text found = proxies_client(&proxies, &record);
         if (found.size != strlen(row[r].found) || memcmp(found.data, row[r].found, found.size) != 0)
             fail_msg("%s %s: %.*s", row[r].client, row[r].forwarded, (int)found.size, found.data);
+        assert_int_equal(proxies.hidden - hidden, row[r].is_hidden);
     }
+    assert_false(proxies_are_more(&proxies));
+    proxies_release(&proxies);
 }
 
 int main(void)
@@ -269,7 +285,7 @@ int main(void)
         cmocka_unit_test(paths_that_a_cache_rarely_answers_are_learned),
         cmocka_unit_test(the_slowest_paths_are_learned_first_and_no_more_than_fit),
         cmocka_unit_test(paths_beyond_the_most_are_counted_and_not_kept),
-        cmocka_unit_test(behind_a_private_address_the_client_is_the_last_public_one),
+        cmocka_unit_test(the_client_is_the_first_from_the_right_that_is_no_proxy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,6 +83,29 @@ def test_behind_a_proxy_the_clients_are_taken_from_the_forwarded_addresses(build
     assert drossel(build, "check", "--quiet", policy).stderr == ""
 
 
+def test_behind_a_chain_of_proxies_the_policy_finds_the_clients_that_the_figures_are_of(build, tmp_path):
+    parts = sorted([*people(60), *machine("10.0.9.9", 30, 60)])
+    lines = [(t, f"10.1.2.{i % 2}" + text[text.index(" "):].rstrip("\n") + f' "6.6.6.6, {text.split()[0].replace("10.0.", "203.0.", 1)}, 10.1.3.{i % 3}"\n')
+             for i, (t, text) in enumerate(parts)]
+    log = write(tmp_path / "log", lines)
+    found = suggest(build, log)
+    assert found["client_count"] == 61
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(found["policy"])
+    assert set(yaml.safe_load(found["policy"])["client"]["trusted"]) == {"10.1.2.0", "10.1.2.1", "10.1.3.0", "10.1.3.1", "10.1.3.2"}
+    report = json.loads(drossel(build, "replay", "--json", "--policy", policy, log).stdout)
+    assert report["clients"] == 61
+    for limit in found["limits"]:
+        assert report["limits"][limit["name"]]["clients_refused"] == limit["clients_exceeding"]
+    assert {key["key"] for limit in found["limits"] if limit["name"] == "page" for key in limit["exceeding"]} == {"203.0.9.9"}
+
+
+def test_visitors_with_private_addresses_behind_a_proxy_are_visitors(build, tmp_path):
+    lines = [(t, "10.1.2.3" + text[text.index(" "):].rstrip("\n") + f' "{text.split()[0]}"\n') for t, text in people(4, visits=60)]
+    found = suggest(build, write(tmp_path / "log", lines))
+    assert found["proxy"] == "10.1.2.3" and {client["key"] for client in found["clients"]} == {f"10.0.0.{n}" for n in range(1, 5)}
+
+
 def test_a_proxy_in_a_log_without_forwarded_addresses_is_told_of(build, tmp_path):
     lines = [(t, "10.1.2.3" + text[text.index(" "):]) for t, text in people(60)]
     found = suggest(build, write(tmp_path / "log", lines))
