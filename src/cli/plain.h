@@ -12,6 +12,7 @@
 /* Makes every byte of what a terminal would obey, and of what is no UTF-8, a `?`; the ends of lines too, unless they are kept.
  * Returns the text. */
 char *plain_text(char *text, bool keeps_lines);
+void plain_bytes(char *text, size_t count, bool keeps_lines);
 /* Print like vfprintf and fprintf, but plain. */
 void plain_vprint(FILE *out, bool keeps_lines, const char *format, va_list arguments) __attribute__((format(printf, 3, 0)));
 void plain_print(FILE *out, bool keeps_lines, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "subject.h"
 
@@ -65,6 +66,7 @@ void tally_attach(struct tally *tally, struct limiter *limiter)
 void tally_refused_to(struct tally *tally, FILE *out)
 {
     tally->refused_to = out;
+    tally->is_terminal = out != NULL && isatty(fileno(out)) != 0;
 }
 
 const char *tally_time(const struct tally_time *time, char out[EVENT_TIME_TEXT])

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/plain.h"
+
 /* Examples of different keys are kept before those of one: it takes the place of the first that is of a key seen before. */
 static bool note_example(struct tally_limit *limit, const struct tally_key *key, const struct event *event)
 {
@@ -109,14 +111,27 @@ static bool decide_by(struct tally *tally, const struct tally_touch *touch, cons
     return true;
 }
 
+/* As it stands, but on a terminal, which would obey it.  An error is found when the file is closed. */
+static bool write_refused(const struct tally *tally, struct drossel_text raw)
+{
+    char *plain = tally->is_terminal ? malloc(raw.size + 1) : NULL;
+    if (tally->is_terminal && plain == NULL)
+        return false;
+    if (plain != NULL && raw.size > 0) {
+        memcpy(plain, raw.data, raw.size);
+        plain_bytes(plain, raw.size, false);
+        raw.data = plain;
+    }
+    fwrite(raw.data, 1, raw.size, tally->refused_to);
+    putc('\n', tally->refused_to);
+    free(plain);
+    return true;
+}
+
 static bool note_refused(struct tally *tally, const struct event *event, struct watch_client *client)
 {
     watch_refused(&tally->watch, event, client);
-    if (tally->refused_to == NULL)
-        return true;
-    fwrite(event->raw.data, 1, event->raw.size, tally->refused_to);
-    putc('\n', tally->refused_to); /* an error is found when it is closed */
-    return true;
+    return tally->refused_to == NULL || write_refused(tally, event->raw);
 }
 
 bool tally_decided(struct tally *tally, const struct event *event, const struct drossel_decision *decision,

@@ -78,6 +78,7 @@ struct tally {
     struct watch watch;
     struct timeline timeline;  /* row 0: all requests; 1 + limit: hits of a limit */
     FILE *refused_to;
+    bool is_terminal; /* that is what refused_to is */
     json_t *warnings;
     const struct event *looked_at; /* the event that `touch` is of */
     struct tally_time first, last;

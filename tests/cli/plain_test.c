@@ -16,7 +16,7 @@ static void nothing_that_a_terminal_obeys_is_left(void **state)
         const char *text, *one_line, *lines;
     } cases[] = {
         { "plain text, 100%", "plain text, 100%", "plain text, 100%" },
-        { "\x1b[31mred\x07\t\x7f", "?[31mred???", "?[31mred???" },
+        { "\x1b[31mred\x07\t\x7f", "?[31mred?\t?", "?[31mred?\t?" },
         { "a\nb\r\n", "a?b??", "a\nb?\n" },
         { "Stra\xc3\x9f"
           "e \xe2\x82\xac \xf0\x9f\x98\x80",

@@ -1,4 +1,6 @@
 """What a stranger puts into a log, or into an event, steers no terminal, no page and no policy."""
+import os
+import pty
 import re
 import subprocess
 
@@ -41,6 +43,26 @@ def test_a_replay_prints_nothing_that_a_terminal_obeys(build, tmp_path, hostile,
     code, text = said(build, "replay", "--policy", policy, *options, hostile)
     assert code == 0 and len(text) > 1000
     assert not OBEYED.search(text), OBEYED.search(text)
+
+
+def test_refused_lines_are_plain_on_a_terminal_and_as_they_stood_elsewhere(build, tmp_path, hostile):
+    command = [build / "drossel", "replay", "--policy", write_policy(tmp_path, POLICY), "--refused", "-", hostile]
+    piped = subprocess.run(command, capture_output=True, timeout=60).stdout
+    assert piped and set(piped.splitlines()) <= set(hostile.read_bytes().splitlines())
+    leader, terminal = pty.openpty()
+    process = subprocess.Popen(command, stdout=terminal, stderr=subprocess.DEVNULL)
+    os.close(terminal)
+    shown = b""
+    try:
+        while part := os.read(leader, 1 << 16):
+            shown += part
+    except OSError:  # nobody writes into it any more
+        pass
+    finally:
+        process.wait(30)
+        os.close(leader)
+    lines = shown.decode().split("\r\n")[:-1]
+    assert len(lines) == piped.count(b"\n") and not OBEYED.search("".join(lines))
 
 
 @pytest.mark.parametrize("options", [[], ["--json", "--all"], ["--policy", "-"], ["--html", "-"]])
