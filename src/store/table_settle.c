@@ -52,7 +52,7 @@ static inline bool settle_tally(struct table *table, const struct engine_limit *
 
 /* Not inlined: called twice for each charge, and what is called first for a request has to come from memory. */
 on_the_way kept_apart uint64_t store_table_settle(struct table *table, const struct store_settlement *of,
-                                                      uint64_t now_ns)
+                                                  uint64_t now_ns)
 {
     const struct engine_limit *limit = table_engine_at(table, of->limit_id);
     uint64_t back;
