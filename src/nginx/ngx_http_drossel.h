@@ -71,10 +71,9 @@ typedef struct {
 
     /* in the next line, what the shortest way of logins needs */
 
-    struct policy                *policy;     /* NULL: no drossel_policy */
-    ngx_uint_t                    source_count;
-    struct body_source            sources[BODY_SOURCES_MAX];
+    struct body_sources           sources;
 
+    struct policy                *policy;     /* NULL: no drossel_policy */
     struct limiter               *limiter;
 
     ngx_str_t                     file;       /* of the policy */

@@ -158,7 +158,8 @@ static kept_apart bool pass_mixed(struct table *table, struct store_pass *pass, 
 }
 
 /* Not inlined: of two charges compilers would write the code twice. */
-on_the_way kept_apart bool store_table_pass(struct table *table, struct store_pass *pass, uint32_t count, uint64_t now_ns)
+on_the_way kept_apart bool store_table_pass(struct table *table, struct store_pass *pass, uint32_t count,
+                                            uint64_t now_ns)
 {
     struct taken taken; /* not cleared */
     taken.ticket = table_ticket(table);

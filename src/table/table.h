@@ -196,6 +196,10 @@ enum table_taking table_insert(struct table *table, struct table_key key, uint16
  * stand still for too long, repairs the slot and frees it.  The caller holds no guard meanwhile, so nobody waits in a circle. */
 void table_wait(struct table *table, const struct table_hold *busy, uint64_t now_ns);
 
+/* table_take and table_insert by those who hold no guard, and wait.  False: TABLE_ABSENT. */
+bool table_take_waiting(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, struct table_hold *hold);
+bool table_insert_waiting(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, struct table_hold *hold);
+
 /* Does the hold still own its guard? */
 bool table_holds(const struct table *table, const struct table_hold *hold);
 
@@ -225,6 +229,9 @@ struct table_entry {
 bool table_next(const struct table *table, uint64_t *slot, struct table_entry *entry);
 /* The same before slot `end` only: for those who look through a large table bit by bit.  False leaves `*slot` at the end. */
 bool table_next_before(const struct table *table, uint64_t *slot, uint64_t end, struct table_entry *entry);
+
+/* The entry's key, by which its slot is found as long as it holds it; not its true home, which nobody knows. */
+struct table_key table_entry_key(const struct table *table, const struct table_entry *entry);
 
 /* Frees the slot if it still holds this entry's key.  Waits for a writer.  True if it was freed. */
 bool table_forget(struct table *table, const struct table_entry *entry, uint64_t now_ns);
