@@ -125,11 +125,14 @@ static void warn_of_self(const struct watch *watch, const struct warning *warnin
     if (self->family == DROSSEL_UNIX) /* behind a socket is whoever the proxy lets through */
         return;
     watch_address(watch, self, name);
+    bool is_name = names_text(watch->names, self) != NULL; /* which a policy would take for a list file */
+    char remedy[WATCH_ADDRESS_TEXT + 60] = "its address under `exempt: addresses`";
+    if (!is_name)
+        snprintf(remedy, sizeof remedy, "`exempt: { addresses: [%s] }`", name);
     say(warning,
         "the site calls itself: %llu requests come from %s (cron jobs, health checks or the server's own processes), "
-        "and "
-        "%llu of them are refused; let them pass with `exempt: { addresses: [%s] }`",
-        (unsigned long long)requests, name, (unsigned long long)refused, name);
+        "and %llu of them are refused; if that is its own address let them pass with %s",
+        (unsigned long long)requests, name, (unsigned long long)refused, remedy);
 }
 
 /* ---- an office ---- */

@@ -42,6 +42,9 @@ CASES = {
     "a proxy in a log without agents": (PAGE, [common(n, "10.0.0.1") for n in range(60)], "real_ip_header", [common(n, "10.0.0.1") for n in range(10)]),
     "the site itself, by loopback": (PAGE, [line(n, "127.0.0.1", agent="curl/8") for n in range(9)] + VISITORS, "the site calls itself", VISITORS),
     "the site itself, by IPv6": (PAGE, [line(n, "::1", agent="curl/8") for n in range(9)] + VISITORS, "exempt: { addresses: ['::1'] }", VISITORS),
+    "the site itself, by its name": (PAGE, [line(n, "shop.example", agent=WORDPRESS) for n in range(9)] + VISITORS,
+                                     "come from shop.example (cron jobs, health checks or the server's own processes), and 0 of them are refused; if that is its own "
+                                     "address let them pass with its address under `exempt: addresses`", VISITORS),
     "the site itself, by its agent": (PAGE, [line(n, request="POST /wp-cron.php HTTP/1.1", agent=WORDPRESS) for n in range(9)] + VISITORS,
                                       "the site calls itself", [line(n, request="GET /feed/ HTTP/1.1", agent=WORDPRESS) for n in range(9)] + VISITORS),
     "the site itself, by its agent on any path": (PAGE, [line(n, agent=WORDPRESS) for n in range(9)] + VISITORS, "the site calls itself",
