@@ -304,6 +304,7 @@ void replay_input_tell(struct replay_input *input, struct tally_input *told)
     const struct logs_facts *facts = logs_facts(input->logs);
     told->is_log = true;
     told->unparsed += facts->unparsed;
+    told->without_client = facts->without_client;
     told->resolution_ns = facts->resolution_ns;
     told->format = logs_file_format(input->logs, 0);
     for (uint32_t i = 0; i < facts->bad_count; i++) {

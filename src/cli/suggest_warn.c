@@ -170,6 +170,20 @@ static void warn_of_nothing(struct findings *findings)
                   prose_plain(facts->bad[0].text, strlen(facts->bad[0].text), line, sizeof line));
 }
 
+static void warn_of_nameless(struct findings *findings)
+{
+    char count[PROSE_COUNT];
+    const struct logs_facts *facts = findings->facts;
+    if (facts->without_client == 0 || facts->without_client < facts->records / 100)
+        return;
+    prose_add(
+        warning(findings),
+        "%s requests are of nobody that the log names, and count as one client, \"-\". Log the client's address, or "
+        "say which field has it (JSON, LTSV, W3C: --map client=NAME; text: --format with the string of the "
+        "log_format).",
+        prose_count(facts->without_client, count));
+}
+
 void findings_warn(struct findings *findings)
 {
     warn_of_the_end(findings);
@@ -177,6 +191,7 @@ void findings_warn(struct findings *findings)
         warn_of_nothing(findings);
         return;
     }
+    warn_of_nameless(findings);
     warn_of_proxy(findings);
     warn_of_little(findings);
     warn_of_no_people(findings);

@@ -35,6 +35,7 @@ bool tally_decided(struct tally *tally, const struct event *event, const struct 
 /* What only who read the input knows. */
 struct tally_input {
     uint64_t unparsed;
+    uint64_t without_client;   /* lines of a log that do not say who asked */
     uint64_t resolution_ns;    /* of the times; 0: exact */
     bool is_log;               /* else events */
     bool is_partial;           /* it was interrupted */

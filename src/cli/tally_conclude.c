@@ -126,8 +126,21 @@ bool tally_reaches_slow_logins(const struct tally *tally)
     return false;
 }
 
+/* One key for all of them is no limit by address. */
+static void warn_of_nameless(struct tally *tally, const struct tally_input *input)
+{
+    if (input->without_client == 0 || input->without_client < tally->requests / 100)
+        return;
+    warn(tally,
+         "%llu requests are of nobody that the log names, and share one key, `-`: log the client's address, or say "
+         "which "
+         "field has it (JSON, LTSV, W3C: --map client=NAME; text: --format with the string of the log_format)",
+         (unsigned long long)input->without_client);
+}
+
 void tally_conclude(struct tally *tally, const struct tally_input *input)
 {
+    warn_of_nameless(tally, input);
     watch_conclude(&tally->watch, tally_reaches_slow_logins(tally), take_warning, tally);
     tally_warn_of_limits(tally, input);
 }

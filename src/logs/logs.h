@@ -74,6 +74,7 @@ struct logs_options {
 struct logs_facts {
     uint64_t lines, records, unparsed, empty;
     uint64_t out_of_order;        /* records earlier than the one before them in the file */
+    uint64_t without_client;      /* records of which the log does not say who asked */
     uint64_t first_ns, last_ns;
     uint64_t resolution_ns;       /* of the stamps: 1000000000 for whole seconds */
     bool has_agent, has_status, has_duration, has_cache, has_forwarded, has_user;

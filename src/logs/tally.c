@@ -51,6 +51,7 @@ static void tally_record(struct logs *logs, struct log_record *record)
     if (facts->records == 0)
         facts->first_ns = record->t_ns;
     facts->records++;
+    facts->without_client += record->client.size == 0;
     facts->last_ns = record->t_ns > facts->last_ns ? record->t_ns : facts->last_ns;
     if (record->t_ns % 1000000000 != 0 && resolution_of(record->t_ns) < facts->resolution_ns)
         facts->resolution_ns = resolution_of(record->t_ns);

@@ -1,4 +1,5 @@
 """What `drossel replay` finds by itself, each with a log that has it and one that has not."""
+import json
 import re
 
 import pytest
@@ -30,7 +31,14 @@ def office(agents, client=A):
 
 
 WORDPRESS = "WordPress/6.4; https://shop.example"
+def written(name):
+    """Lines of JSON with the client under this name."""
+    return [json.dumps({"time": f"2026-01-05T08:00:{n:02}Z", name: f"198.51.100.{n}", "request": "GET / HTTP/1.1", "status": 200})
+            for n in range(60)]
+
+
 CASES = {
+    "a log of nobody": (PAGE, written("who"), "60 requests are of nobody that the log names, and share one key, `-`", written("client_ip")),
     "a proxy": (PAGE, proxied("10.0.0.1"), "address_from: X-Forwarded-For", proxied("192.0.2.1")),
     "a proxy, mixed with others": (PAGE, proxied("127.0.0.1") + VISITORS[:40], "trusted: [127.0.0.1]", proxied("127.0.0.1") + VISITORS),
     "a proxy on this machine": (PAGE, proxied("::1"), "client: { trusted: ['::1'], address_from: X-Forwarded-For }", proxied("2001:db8::1")),

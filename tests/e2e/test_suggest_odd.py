@@ -113,6 +113,14 @@ def test_a_proxy_in_a_log_without_forwarded_addresses_is_told_of(build, tmp_path
     assert any("If that is a proxy, the log shows it in place of the clients" in text for text in found["warnings"])
 
 
+def test_a_log_that_names_no_client_is_told_of(build, tmp_path):
+    log = tmp_path / "log"
+    log.write_text("".join(json.dumps({"ts": 1767600000 + n, "who": f"198.51.100.{n}", "uri": "/", "status": 200}) + "\n" for n in range(60)))
+    said = "60 requests are of nobody that the log names"
+    assert any(said in text and "--map client=NAME" in text for text in suggest(build, log)["warnings"])
+    assert not any(said in text for text in suggest(build, "--map", "client=who", log)["warnings"])
+
+
 def test_standard_input_gives_the_same_as_the_file(build, tmp_path):
     tries = [line(i * 30, f"10.0.0.{i % 50 + 1}", "POST /pin HTTP/1.1", 401 if i % 3 == 0 else 200) for i in range(90)]
     log = write(tmp_path / "log", people(60), machine("198.51.100.1", 6, 60, BOT), tries)  # is looked at twice
