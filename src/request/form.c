@@ -56,7 +56,7 @@ static inline size_t decode(struct drossel_text text, size_t readable, bool plus
         }
         char c = text.data[at];
         taken = 1;
-        if ((kind_of(c) & ESCAPE) != 0)
+        if (c == '%' || c == '+')
             c = unescape(text.data + at, text.size - at, plus, &taken, faulty);
         if (size < out.cap)
             out.at[size] = c;
