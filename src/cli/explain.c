@@ -12,6 +12,7 @@
 #include "cli/door.h"
 #include "cli/explain.h"
 #include "cli/live.h"
+#include "cli/plain.h"
 #include "limiter.h"
 
 #define PATH_BYTES 8192
@@ -171,9 +172,10 @@ static struct table *open_table(const struct explain_values *values, const struc
     }
     explain_label("table");
     if (table != NULL)
-        printf("%s\n", wanted.path);
+        plain_print(stdout, true, "%s\n", wanted.path);
     else
-        printf("an empty one of this command%s%s\n", *error != '\0' ? ", as there is none to look at: " : "", error);
+        plain_print(stdout, true, "an empty one of this command%s%s\n",
+                    *error != '\0' ? ", as there is none to look at: " : "", error);
     if (table == NULL && (table = private_table(error, sizeof error)) == NULL)
         cli_complain("%s", error);
     return table;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/plain.h"
 
 #define LABEL 11
 
@@ -225,12 +226,12 @@ static void print_limit(const struct policy *policy, const struct limiter_explai
                  : "");
         return;
     case LIMITER_UNLIMITED:
-        printf("does not apply: key %s is unlimited by an override\n", said->key);
+        plain_print(stdout, true, "does not apply: key %s is unlimited by an override\n", said->key);
         return;
     case LIMITER_APPLIES:
         break;
     }
-    printf("applies, key %s%s", said->key, said->overridden ? " (with numbers of its own)" : "");
+    plain_print(stdout, true, "applies, key %s%s", said->key, said->overridden ? " (with numbers of its own)" : "");
     if (said->cost != 1)
         printf(", costs %llu", (unsigned long long)said->cost);
     if (limit->failures)
@@ -287,7 +288,9 @@ void explain_tell(struct limiter *limiter, const struct drossel_request *request
     struct policy_class_set classes = { 0 };
     struct outcome outcome = { 0 };
     explain_label("request");
-    printf("%.*s %.*s\n", (int)request->method.size, request->method.data, (int)request->path.size, request->path.data);
+    plain_print(stdout, false, "%.*s %.*s", (int)request->method.size, request->method.data, (int)request->path.size,
+                request->path.data);
+    putchar('\n');
     print_client(policy, request, decision);
     print_account(policy, request);
     print_exempt(policy, &facts, decision);

@@ -88,9 +88,16 @@ def test_a_mistake_in_an_event_is_told_in_one_plain_line(build, tmp_path, event)
 @pytest.mark.parametrize("arguments", [
     ["replay", "--policy", "POLICY", "no\x1b[31m\u009b.log"], ["suggest", "no\x1b[31m\u009b.log"], ["check", "no\x1b[31m.yaml"],
     ["suggest", "--format", "x\x1b[31m", "LOG"], ["rep\x1b[31m"], ["replay", "--map", "\x1b[31m=x", "--policy", "POLICY", "LOG"],
-    ["replay", "--x\x1b[31m", "LOG"]])
+    ["replay", "--x\x1b[31m", "LOG"], ["explain", "POLICY", "G\x1b[31m"], ["explain", "POLICY", "GET /", "--peer", "\x1b[31m"]])
 def test_what_was_typed_is_told_back_plainly(build, tmp_path, hostile, arguments):
     known = {"POLICY": write_policy(tmp_path, POLICY), "LOG": hostile}
     code, text = said(build, *[known.get(argument, argument) for argument in arguments])
     assert code in (1, 2) and text
     assert not OBEYED.search(text), OBEYED.search(text)
+
+
+@pytest.mark.parametrize("path", ["/%1b%5b31m%c2%9b%0aclient     1.2.3.4%ff", "/\x1b[31m\u009b\nclient     1.2.3.4"])
+def test_a_request_that_is_explained_is_shown_plainly(build, tmp_path, path):
+    code, text = said(build, "explain", write_policy(tmp_path, POLICY), f"GET {path}", "--private", "--account", "a\x1b[31m\nclient")
+    assert code == 0 and not OBEYED.search(text), OBEYED.search(text)
+    assert [line.split()[0] for line in text.splitlines()].count("client") == 1
