@@ -17,6 +17,20 @@ static const struct cli_option options[] = {
     { NULL, CLI_FLAG, 0, NULL, NULL },
 };
 
+/* Paths and names are those of the policy, and of its lists, which may come from elsewhere. */
+static void describe(const struct policy *policy)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return;
+    policy_describe(policy, out);
+    if (fclose(out) == 0)
+        cli_print_lines(stdout, text);
+    free(text);
+}
+
 static int run_check(int argc, char **argv)
 {
     struct check_values values = { 0 };
@@ -31,7 +45,7 @@ static int run_check(int argc, char **argv)
     if (policy != NULL && !values.quiet) {
         if (warnings != NULL)
             putchar('\n');
-        policy_describe(policy, stdout);
+        describe(policy);
     }
     code = policy != NULL ? CLI_DONE : CLI_FAILED;
     if (policy != NULL)

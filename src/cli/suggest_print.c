@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/plain.h"
+
 #define WIDTH 79
 #define BAR 44
 #define HITS_SHOWN 5
@@ -188,11 +190,11 @@ static void print_next(const char *policy, FILE *out)
     if (policy == NULL)
         fputs("  drossel suggest --policy drossel.yaml LOG\n      writes this as a policy\n", out);
     else
-        fprintf(out, "  The policy was written to %s.\n", policy);
-    fprintf(out,
-            "  drossel replay --policy %s LOG\n      shows whom it would have refused\n"
-            "  drossel suggest --html report.html LOG\n      shows the same as this in a browser, with plots\n",
-            policy != NULL ? policy : "drossel.yaml");
+        plain_print(out, true, "  The policy was written to %s.\n", policy);
+    plain_print(out, true,
+                "  drossel replay --policy %s LOG\n      shows whom it would have refused\n"
+                "  drossel suggest --html report.html LOG\n      shows the same as this in a browser, with plots\n",
+                policy != NULL ? policy : "drossel.yaml");
 }
 
 void report_print(const struct findings *findings, const char *policy, bool is_wide, FILE *out)

@@ -101,3 +101,15 @@ def test_a_request_that_is_explained_is_shown_plainly(build, tmp_path, path):
     code, text = said(build, "explain", write_policy(tmp_path, POLICY), f"GET {path}", "--private", "--account", "a\x1b[31m\nclient")
     assert code == 0 and not OBEYED.search(text), OBEYED.search(text)
     assert [line.split()[0] for line in text.splitlines()].count("client") == 1
+
+
+def test_a_policy_is_described_plainly(build, tmp_path):
+    policy = write_policy(tmp_path, 'classes: { odd: { path: "/\\u009b[31m\\u00e9", header.X: "\\u202e" } }\n'
+                                    "limits: { it: { for: odd, by: address, allow: 1 per 1s } }")
+    code, text = said(build, "check", policy)
+    assert code == 0 and "the path is /??[31m\u00e9 and" in text and not OBEYED.search(text)
+
+
+def test_the_file_of_a_proposal_is_named_plainly(build, tmp_path, hostile):
+    code, text = said(build, "suggest", "--policy", tmp_path / "out\x1b[31m.yaml", hostile)
+    assert code == 0 and "The policy was written to" in text and not OBEYED.search(text)
