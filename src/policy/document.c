@@ -264,6 +264,18 @@ static struct node *build_scalar(struct builder *builder)
     return node;
 }
 
+/* Stands for the value that is not looked up: more is not told of it, but of all else. */
+static struct node *build_alias(struct builder *builder)
+{
+    struct node *node = new_node(builder, NODE_SCALAR);
+    if (node == NULL)
+        return NULL;
+    diagnose(builder->diagnoses, MISTAKE, &node->place, "a YAML alias; write the value here again");
+    node->place.told = true;
+    node->text = arena_text(builder->diagnoses->arena, "*", 1);
+    return node;
+}
+
 static struct node *build_list(struct builder *builder, unsigned depth)
 {
     struct node *list = new_node(builder, NODE_LIST);
@@ -278,7 +290,7 @@ static struct node *build_list(struct builder *builder, unsigned depth)
         link = &item->next;
         list->count++;
     }
-    return list;
+    return builder->failed ? NULL : list;
 }
 
 static struct node *build_map(struct builder *builder, unsigned depth)
@@ -324,8 +336,7 @@ static struct node *build(struct builder *builder, unsigned depth)
     case YAML_MAPPING_START_EVENT:
         return build_map(builder, depth);
     case YAML_ALIAS_EVENT:
-        refuse(builder, "a YAML alias; write the value here again");
-        return NULL;
+        return build_alias(builder);
     default:
         refuse(builder, "no YAML value; write a map of keys");
         return NULL;
@@ -342,12 +353,10 @@ static struct node *build_document(struct builder *builder)
         return NULL;
     }
     struct node *root = advance(builder) ? build(builder, 1) : NULL;
-    if (root == NULL || builder->failed || !advance(builder) || !advance(builder))
-        return NULL;
-    if (builder->event->type != YAML_STREAM_END_EVENT) {
+    if (root == NULL || !advance(builder) || !advance(builder))
+        return root; /* what can be told of it is, though garbage follows */
+    if (builder->event->type != YAML_STREAM_END_EVENT)
         refuse(builder, "a second YAML document; write one policy in one file");
-        return NULL;
-    }
     return root;
 }
 

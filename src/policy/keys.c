@@ -31,23 +31,50 @@ static const char *after_dot(const char *word)
     return dot != NULL && dot[1] != '\0' ? dot + 1 : "NAME";
 }
 
-static void report_unknown(struct reading *reading, const struct node *key, const struct key_row *table)
+/* The names of the table: all, or those that the map has no key of. */
+static void names_of(const struct key_row *table, const struct node *map, const char *names[KEYS_IN_A_TABLE_MAX])
 {
-    const char *names[KEYS_IN_A_TABLE_MAX] = { NULL };
-    for (size_t i = 0; table[i].name != NULL && i + 1 < KEYS_IN_A_TABLE_MAX; i++)
-        names[i] = table[i].name;
-    const char *word = quotable(reading->arena, key->text);
+    size_t count = 0;
+    for (; table->name != NULL && count + 1 < KEYS_IN_A_TABLE_MAX; table++)
+        if (map == NULL || node_find(map, table->name) == NULL)
+            names[count++] = table->name;
+    names[count] = NULL;
+}
+
+/* What a key was probably meant to be, best of all one that is missing: `ba` beside `by` is `ban`.  NULL: like none. */
+static const char *meant_by(struct reading *reading, const struct node *map, const struct node *key,
+                            const struct key_row *table)
+{
+    const char *names[KEYS_IN_A_TABLE_MAX], *closest = NULL;
     struct drossel_text head = key->text; /* of `Header.X-Key` what may be misspelt of `header.` */
     const char *dot = head.size == 0 ? NULL : memchr(head.data, '.', head.size);
     if (dot != NULL)
         head.size = (size_t)(dot - head.data) + 1;
-    const char *closest = closest_name(head, names);
-    if (closest != NULL && closest[strlen(closest) - 1] == '.')
-        mistake(reading, key, "unknown key \"%s\"; did you mean \"%s%s\"?", word, closest, after_dot(word));
-    else if (closest != NULL)
-        mistake(reading, key, "unknown key \"%s\"; did you mean \"%s\"?", word, closest);
-    else
+    for (int all = 0; all < 2 && closest == NULL; all++) {
+        names_of(table, all == 0 ? map : NULL, names);
+        closest = closest_name(head, names);
+    }
+    if (closest == NULL || closest[strlen(closest) - 1] != '.')
+        return closest;
+    return arena_format(reading->arena, "%s%s", closest, after_dot(quotable(reading->arena, key->text)));
+}
+
+/*
+ * Tells of a key that the table has not, and goes on as if it stood there as it was meant: what is wrong below it is told in
+ * the same run, and no other key is told to miss it.  A policy with a mistake is never used.
+ */
+static void mend_unknown(struct reading *reading, const struct node *map, struct node *key, const struct key_row *table)
+{
+    const char *names[KEYS_IN_A_TABLE_MAX], *word = quotable(reading->arena, key->text);
+    const char *meant = meant_by(reading, map, key, table);
+    if (meant == NULL) {
+        names_of(table, NULL, names);
         mistake(reading, key, "unknown key \"%s\"; known here are %s", word, list_names(reading->arena, names));
+        return;
+    }
+    mistake(reading, key, "unknown key \"%s\"; did you mean \"%s\"?", word, meant);
+    if (node_find(map, meant) == NULL)
+        key->text = (struct drossel_text){ meant, strlen(meant) };
 }
 
 static void read_row(struct reading *reading, const struct node *map, const struct key_row *row, void *into)
@@ -55,6 +82,17 @@ static void read_row(struct reading *reading, const struct node *map, const stru
     for (const struct node *key = map->first; key != NULL; key = key->next)
         if (row_takes(row, key->text))
             row->read(reading, key, into);
+}
+
+static void mend_keys(struct reading *reading, const struct node *map, const struct key_row *table)
+{
+    for (struct node *key = map->first; key != NULL; key = key->next) {
+        const struct key_row *row = table;
+        while (row->name != NULL && !row_takes(row, key->text))
+            row++;
+        if (row->name == NULL)
+            mend_unknown(reading, map, key, table);
+    }
 }
 
 bool read_keys(struct reading *reading, const struct node *map, const struct key_row *table, void *into)
@@ -65,13 +103,7 @@ bool read_keys(struct reading *reading, const struct node *map, const struct key
         mistake(reading, map, "%s; write a map of keys", node_kind_name(map));
         return false;
     }
-    for (const struct node *key = map->first; key != NULL; key = key->next) {
-        const struct key_row *row = table;
-        while (row->name != NULL && !row_takes(row, key->text))
-            row++;
-        if (row->name == NULL)
-            report_unknown(reading, key, table);
-    }
+    mend_keys(reading, map, table);
     for (const struct key_row *row = table; row->name != NULL; row++)
         read_row(reading, map, row, into);
     return true;
