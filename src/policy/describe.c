@@ -215,12 +215,19 @@ static void describe_key(const struct policy *policy, const struct policy_limit 
     }
 }
 
+static const char *unit_of(uint64_t count, bool by_cost)
+{
+    if (by_cost)
+        return count == 1 ? " unit" : " units";
+    return count == 1 ? " time" : " times";
+}
+
 /* `50 times in any 10 s` */
 static void describe_rate(const struct engine_limit *engine, bool by_cost, FILE *out)
 {
     char time[SPEECH_BYTES], interval[SPEECH_BYTES];
     const struct engine_spec *spec = &engine->spec;
-    const char *unit = by_cost ? " units" : spec->count == 1 ? " time" : " times";
+    const char *unit = unit_of(spec->count, by_cost);
     say_duration(spec->period_ns, time);
     if (spec->algorithm == ENGINE_SLIDING)
         fprintf(out, "%" PRIu64 "%s in any %s", spec->count, unit, time);
@@ -229,10 +236,10 @@ static void describe_rate(const struct engine_limit *engine, bool by_cost, FILE 
     else if (spec->algorithm == ENGINE_FIXED)
         fprintf(out, "%" PRIu64 "%s in each %s of the clock", spec->count, unit, time);
     else if (spec->algorithm == ENGINE_BUCKET)
-        fprintf(out, "%" PRIu64 "%s at once, and then %" PRIu64 " per %s", spec->burst,
-                spec->burst == 1 ? " time" : unit, spec->count, time);
+        fprintf(out, "%" PRIu64 "%s at once, and then %" PRIu64 " per %s", spec->burst, unit_of(spec->burst, by_cost),
+                spec->count, time);
     else
-        fprintf(out, "once each %s with a burst of %" PRIu64 " more",
+        fprintf(out, "%s each %s with a burst of %" PRIu64 " more", by_cost ? "1 unit" : "once",
                 say_interval(spec->period_ns, spec->count, interval), spec->burst);
 }
 
@@ -368,7 +375,9 @@ static void describe_hold(const struct policy_limit *limit, FILE *out)
     char time[SPEECH_BYTES];
     if (!limit->failures)
         return;
-    if (limit->hold_ns > 0)
+    if (limit->dry_run || limit->action == POLICY_MARK)
+        fputs("  What only unanswered ones stand in the way of passes.\n", out);
+    else if (limit->hold_ns > 0)
         fprintf(out, "  A request that only unanswered ones stand in the way of is held for up to %s.\n",
                 say_duration(limit->hold_ns, time));
     else
