@@ -65,6 +65,12 @@ static const char *path_fault(struct drossel_text path, bool from_start)
     return NULL;
 }
 
+/* A wildcard, as other languages have it.  `*` alone is the target of OPTIONS. */
+static bool has_star(struct drossel_text path)
+{
+    return path.size > 1 && memchr(path.data, '*', path.size) != NULL;
+}
+
 static bool is_lower_method(struct drossel_text method)
 {
     bool lower = false;
@@ -93,6 +99,10 @@ static void check_exempt(struct reading *reading)
         else if (fault != NULL)
             warn_at(reading, &paths[i].place, "no request is exempt by it: \"%s\" %s; write it as requests have it",
                     quotable(reading->arena, paths[i].text), fault);
+        else if (has_star(paths[i].text))
+            warn_at(reading, &paths[i].place,
+                    "the * in \"%s\" stands for itself and no other text; leave it out, an entry is a path's begin",
+                    quotable(reading->arena, paths[i].text));
     }
     for (size_t i = 0; i < reading->exempt_methods.count; i++)
         if (is_lower_method(methods[i].text))
@@ -146,7 +156,18 @@ static const char *host_fault(struct drossel_text host)
         return "has a port, which is cut off before";
     if (host.size > 1 && host.data[host.size - 1] == '.')
         return "has a dot at its end, which is cut off before";
+    if (memchr(host.data, '*', host.size) != NULL)
+        return "has a * in it, which stands for itself, and no host has one";
     return NULL;
+}
+
+static bool ends_in_dots(struct drossel_text path)
+{
+    struct drossel_text last = path;
+    const char *slash = memrchr(path.data, '/', path.size);
+    if (slash != NULL)
+        last = (struct drossel_text){ slash + 1, path.size - (size_t)(slash + 1 - path.data) };
+    return slash != NULL && (text_is(last, ".") || text_is(last, ".."));
 }
 
 static const char *value_fault(const struct condition *condition, uint32_t i)
@@ -156,6 +177,7 @@ static const char *value_fault(const struct condition *condition, uint32_t i)
     case CONDITION_METHOD:
         return is_lower_method(value) ? "is in lower case, and methods are in upper case" : NULL;
     case CONDITION_PATH:
+        return ends_in_dots(value) ? "ends in /. or /.., which are resolved before" : path_fault(value, true);
     case CONDITION_PATH_BEGINS:
         return path_fault(value, true);
     case CONDITION_PATH_ENDS:
@@ -167,26 +189,39 @@ static const char *value_fault(const struct condition *condition, uint32_t i)
     }
 }
 
+static bool is_of_path(enum condition_kind kind)
+{
+    return kind == CONDITION_PATH || kind == CONDITION_PATH_BEGINS || kind == CONDITION_PATH_ENDS ||
+           kind == CONDITION_PATH_MATCHES;
+}
+
+static void check_star(struct reading *reading, const struct class *class, const struct condition *condition,
+                       uint32_t i)
+{
+    if (!is_of_path(condition->kind) || condition->kind == CONDITION_PATH_MATCHES || !has_star(condition->values[i]))
+        return;
+    warn_at(reading, &condition->places[i],
+            "the * in \"%s\" of class \"%s\" stands for itself and no other text; write path_begins or path_ends "
+            "without it, or a pattern as path_matches",
+            quotable(reading->arena, condition->values[i]), class->name);
+}
+
 /* Warns of each value that no request has; a condition with such values only leaves its class empty. */
 static void check_values(struct reading *reading, struct class *class, const struct condition *condition)
 {
     uint32_t faulty = 0;
     for (uint32_t i = 0; i < condition->count; i++) {
         const char *fault = value_fault(condition, i);
-        if (fault == NULL)
+        if (fault == NULL) {
+            check_star(reading, class, condition, i);
             continue;
+        }
         faulty++;
         warn_at(reading, &condition->places[i],
                 "no request can be in class \"%s\" by it: \"%s\" %s; write it as requests have it", class->name,
                 quotable(reading->arena, condition->values[i]), fault);
     }
     class->impossible = class->impossible || faulty == condition->count;
-}
-
-static bool is_of_path(enum condition_kind kind)
-{
-    return kind == CONDITION_PATH || kind == CONDITION_PATH_BEGINS || kind == CONDITION_PATH_ENDS ||
-           kind == CONDITION_PATH_MATCHES;
 }
 
 static bool same_fact(enum condition_kind a, enum condition_kind b)

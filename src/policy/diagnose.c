@@ -162,9 +162,10 @@ static size_t shown_size(const uint8_t *text, size_t left)
     int size = u8_mbtoucr(&character, text, left);
     if (size <= 0 || character < 0x20 || (character >= 0x7F && character < 0xA0))
         return 0;
-    bool turns = (character >= 0x200B && character <= 0x200F) || (character >= 0x2028 && character <= 0x202E) ||
-                 (character >= 0x2060 && character <= 0x206F) || character == 0xFEFF;
-    return turns ? 0 : (size_t)size;
+    bool looks_like_space = character == 0xA0 || character == 0x3000;
+    bool hides = (character >= 0x2000 && character <= 0x200F) || (character >= 0x2028 && character <= 0x202F) ||
+                 (character >= 0x205F && character <= 0x206F) || character == 0xFEFF;
+    return looks_like_space || hides ? 0 : (size_t)size;
 }
 
 static size_t put_escaped(char *out, unsigned char byte)

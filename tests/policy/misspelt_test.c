@@ -64,6 +64,9 @@ static const struct told_case shown[] = {
     { "the line end of a block of text", HEAD "limits:\n  a:\n    by: |\n      address\n    allow: 5 per 1m\n",
       "p.yaml:4:9: \"address\\n\" has control characters in it; write what the key is made of, as address without "
       "them\n" },
+    { "a space that is none", HEAD "limits: { a: { by: address, allow: 5\u00a0per 1m } }\n",
+      "p.yaml:2:36: rate \"5\\xc2\\xa0per 1m\": \"5\\xc2\\xa0per\" is no whole number; write N per T, as 50 per "
+      "10s\n" },
     { "control characters, and such as turn text around",
       HEAD "limits: { a: { by: address, allow: 5 per 1m, action: \"x\\e\\u009b\\u202e\\ufeff\\té\" } }\n",
       "p.yaml:2:54: unknown value \"x\\x1b\\xc2\\x9b\\xe2\\x80\\xae\\xef\\xbb\\xbf\\té\"; write one of refuse, drop, "

@@ -211,6 +211,24 @@ static const struct warning_case class_cases[] = {
     { "dot behind the host", CLASS("host: a.example."),
       "p.yaml:2:23: warning: no request can be in class \"c\" by it: \"a.example.\" has a dot at its end, which is cut "
       "off before; write it as requests have it\n" NEVER },
+    { "a wildcard as host", CLASS("host: \"*.a.example\""),
+      "p.yaml:2:23: warning: no request can be in class \"c\" by it: \"*.a.example\" has a * in it, which stands for "
+      "itself, and no host has one; write it as requests have it\n" NEVER },
+    { "a wildcard in a path", CLASS("path_begins: \"/api/*\""),
+      "p.yaml:2:30: warning: the * in \"/api/*\" of class \"c\" stands for itself and no other text; write path_begins "
+      "or path_ends without it, or a pattern as path_matches\n" },
+    { "no wildcard", CLASS("path: \"*\""), NULL },
+    { "a star in a pattern", CLASS("path_matches: \"^/a.*b\""), NULL },
+    { "a path that ends in dots", CLASS("path: [/a/.., /a/., /a/b..]"),
+      "p.yaml:2:24: warning: no request can be in class \"c\" by it: \"/a/..\" ends in /. or /.., which are resolved "
+      "before; write it as requests have it\n"
+      "p.yaml:2:31: warning: no request can be in class \"c\" by it: \"/a/.\" ends in /. or /.., which are resolved "
+      "before; write it as requests have it\n" },
+    { "a wildcard among exempt paths",
+      HEAD "exempt: { paths: [\"/hooks/*\"] }\nlimits: { a: { by: address, allow: 1 per 1s } }\n",
+      "p.yaml:2:19: warning: the * in \"/hooks/*\" stands for itself and no other text; leave it out, an entry is a "
+      "path's "
+      "begin\n" },
     { "upper host", CLASS("host: Shop.Example"), NULL },
     { "path against its begin", CLASS("path: /a, path_begins: /b"),
       "p.yaml:2:12: warning: no request can be in class \"c\": its conditions contradict each other; leave one out, or "
