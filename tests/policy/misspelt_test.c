@@ -60,6 +60,31 @@ static const struct told_case unread[] = {
       "flow node that begins at line 2; look for a missing colon, quote, bracket or indentation\n" },
 };
 
+#define QUOTES "; put text that begins with : * & ! @ % or ` or has { in it into quotes, as \"::1\"\n"
+
+static const struct told_case unquoted[] = {
+    { "a class that must not be",
+      HEAD "classes: { c: { path: /a } }\nlimits: { a: { for: !c, by: address, allow: 5 per 1m } }\n",
+      "p.yaml:3:21: \"!c\" is a YAML tag; write not c, or put it into quotes\n" },
+    { "an IPv6 address in a list", HEAD "exempt: { addresses: [::1] }\n",
+      "p.yaml:2:23: YAML: did not find expected node content, while parsing a flow node that begins at line 2" QUOTES },
+    { "an ending", HEAD "classes: { é: { path_ends: *.css } }\n",
+      "p.yaml:2:29: YAML: did not find expected alphabetic or numeric character, while scanning an alias that begins "
+      "at "
+      "line 2" QUOTES },
+    { "a variable", HEAD "classes: { c: { host: ${HOST} } }\n",
+      "p.yaml:2:24: YAML: did not find expected ',' or '}', while parsing a flow mapping that begins at line "
+      "2" QUOTES },
+    { "an @", HEAD "classes: { c: { path: @x } }\n",
+      "p.yaml:2:23: YAML: found character that cannot start any token, while scanning for the next token that begins "
+      "at "
+      "line 2" QUOTES },
+    { "but not a missing bracket", HEAD "limits: { a: [ { by: address }\n",
+      "p.yaml:3:1: YAML: did not find expected ',' or ']', while parsing a flow sequence that begins at line 2; look "
+      "for a "
+      "missing colon, quote, bracket or indentation\n" },
+};
+
 static const struct told_case shown[] = {
     { "the line end of a block of text", HEAD "limits:\n  a:\n    by: |\n      address\n    allow: 5 per 1m\n",
       "p.yaml:4:9: \"address\\n\" has control characters in it; write what the key is made of, as address without "
@@ -98,6 +123,12 @@ static void what_cannot_be_read_keeps_nothing_else_from_being_told(void **state)
     check(unread, sizeof unread / sizeof *unread);
 }
 
+static void text_that_yaml_takes_for_something_else_is_to_be_put_into_quotes(void **state)
+{
+    (void)state;
+    check(unquoted, sizeof unquoted / sizeof *unquoted);
+}
+
 static void what_a_message_quotes_is_shown_byte_by_byte_where_a_terminal_would_hide_it(void **state)
 {
     (void)state;
@@ -124,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_misspelt_key_is_read_as_it_was_meant),
         cmocka_unit_test(what_cannot_be_read_keeps_nothing_else_from_being_told),
+        cmocka_unit_test(text_that_yaml_takes_for_something_else_is_to_be_put_into_quotes),
         cmocka_unit_test(what_a_message_quotes_is_shown_byte_by_byte_where_a_terminal_would_hide_it),
         cmocka_unit_test(a_list_that_is_named_twice_has_its_mistakes_told_once),
     };
