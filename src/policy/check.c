@@ -260,13 +260,15 @@ bool classes_exclude(const struct class *a, const struct class *b)
 /* One header demanded and forbidden. */
 static bool headers_exclude(const struct class *class)
 {
-    for (uint32_t i = 0; i < class->condition_count; i++)
-        for (uint32_t k = 0; k < class->condition_count; k++) {
-            const struct condition *a = &class->conditions[i], *b = &class->conditions[k];
-            if (a->kind == CONDITION_HEADER && b->kind == CONDITION_HEADER && text_equal(a->header, b->header) &&
-                a->test == HEADER_ABSENT && b->test != HEADER_ABSENT)
+    for (uint32_t i = 0; i < class->condition_count; i++) {
+        const struct condition *a = &class->conditions[i];
+        for (uint32_t k = 0; k < class->condition_count && a->kind == CONDITION_HEADER && a->test == HEADER_ABSENT;
+             k++) {
+            const struct condition *b = &class->conditions[k];
+            if (b->kind == CONDITION_HEADER && b->test != HEADER_ABSENT && text_equal(a->header, b->header))
                 return true;
         }
+    }
     return false;
 }
 

@@ -31,50 +31,77 @@ static const char *after_dot(const char *word)
     return dot != NULL && dot[1] != '\0' ? dot + 1 : "NAME";
 }
 
-/* The names of the table: all, or those that the map has no key of. */
-static void names_of(const struct key_row *table, const struct node *map, const char *names[KEYS_IN_A_TABLE_MAX])
+/* The names of a table, and which of them a map has no key of.  Counted once for a map, however many keys are misspelt. */
+struct vocabulary {
+    const char *all[KEYS_IN_A_TABLE_MAX], *missing[KEYS_IN_A_TABLE_MAX];
+};
+
+static void learn(struct vocabulary *words, const struct key_row *table, const struct node *map)
 {
-    size_t count = 0;
-    for (; table->name != NULL && count + 1 < KEYS_IN_A_TABLE_MAX; table++)
-        if (map == NULL || node_find(map, table->name) == NULL)
-            names[count++] = table->name;
-    names[count] = NULL;
+    size_t all = 0, missing = 0;
+    for (; table->name != NULL && all + 1 < KEYS_IN_A_TABLE_MAX; table++) {
+        words->all[all++] = table->name;
+        if (node_find(map, table->name) == NULL)
+            words->missing[missing++] = table->name;
+    }
+    words->all[all] = words->missing[missing] = NULL;
 }
 
-/* What a key was probably meant to be, best of all one that is missing: `ba` beside `by` is `ban`.  NULL: like none. */
-static const char *meant_by(struct reading *reading, const struct node *map, const struct node *key,
-                            const struct key_row *table)
+/* Takes the name out of those that are missing.  False: it is not among them. */
+static bool take_missing(struct vocabulary *words, const char *name)
 {
-    const char *names[KEYS_IN_A_TABLE_MAX], *closest = NULL;
+    const char **at = words->missing;
+    while (*at != NULL && *at != name)
+        at++;
+    if (*at == NULL)
+        return false;
+    for (; *at != NULL; at++)
+        at[0] = at[1];
+    return true;
+}
+
+/*
+ * Tells of a key that the table has not, and goes on as if it stood there as it was meant, best of all as one that is missing
+ * (`ba` beside `by` is `ban`): what is wrong below it is told in the same run, and no other key is told to miss it.  A policy
+ * with a mistake is never used.
+ */
+static void mend_unknown(struct reading *reading, struct node *key, struct vocabulary *words)
+{
+    const char *word = quotable(reading->arena, key->text);
     struct drossel_text head = key->text; /* of `Header.X-Key` what may be misspelt of `header.` */
     const char *dot = head.size == 0 ? NULL : memchr(head.data, '.', head.size);
     if (dot != NULL)
         head.size = (size_t)(dot - head.data) + 1;
-    for (int all = 0; all < 2 && closest == NULL; all++) {
-        names_of(table, all == 0 ? map : NULL, names);
-        closest = closest_name(head, names);
-    }
-    if (closest == NULL || closest[strlen(closest) - 1] != '.')
-        return closest;
-    return arena_format(reading->arena, "%s%s", closest, after_dot(quotable(reading->arena, key->text)));
-}
-
-/*
- * Tells of a key that the table has not, and goes on as if it stood there as it was meant: what is wrong below it is told in
- * the same run, and no other key is told to miss it.  A policy with a mistake is never used.
- */
-static void mend_unknown(struct reading *reading, const struct node *map, struct node *key, const struct key_row *table)
-{
-    const char *names[KEYS_IN_A_TABLE_MAX], *word = quotable(reading->arena, key->text);
-    const char *meant = meant_by(reading, map, key, table);
+    const char *meant = closest_name(head, words->missing);
+    if (meant == NULL)
+        meant = closest_name(head, words->all);
     if (meant == NULL) {
-        names_of(table, NULL, names);
-        mistake(reading, key, "unknown key \"%s\"; known here are %s", word, list_names(reading->arena, names));
+        mistake(reading, key, "unknown key \"%s\"; known here are %s", word, list_names(reading->arena, words->all));
         return;
     }
+    bool open = meant[strlen(meant) - 1] == '.', missing = open || take_missing(words, meant);
+    if (open)
+        meant = arena_format(reading->arena, "%s%s", meant, after_dot(word));
     mistake(reading, key, "unknown key \"%s\"; did you mean \"%s\"?", word, meant);
-    if (node_find(map, meant) == NULL)
+    if (missing)
         key->text = (struct drossel_text){ meant, strlen(meant) };
+}
+
+static void mend_keys(struct reading *reading, const struct node *map, const struct key_row *table)
+{
+    struct vocabulary words;
+    bool learnt = false;
+    for (struct node *key = map->first; key != NULL; key = key->next) {
+        const struct key_row *row = table;
+        while (row->name != NULL && !row_takes(row, key->text))
+            row++;
+        if (row->name != NULL)
+            continue;
+        if (!learnt)
+            learn(&words, table, map);
+        learnt = true;
+        mend_unknown(reading, key, &words);
+    }
 }
 
 static void read_row(struct reading *reading, const struct node *map, const struct key_row *row, void *into)
@@ -82,17 +109,6 @@ static void read_row(struct reading *reading, const struct node *map, const stru
     for (const struct node *key = map->first; key != NULL; key = key->next)
         if (row_takes(row, key->text))
             row->read(reading, key, into);
-}
-
-static void mend_keys(struct reading *reading, const struct node *map, const struct key_row *table)
-{
-    for (struct node *key = map->first; key != NULL; key = key->next) {
-        const struct key_row *row = table;
-        while (row->name != NULL && !row_takes(row, key->text))
-            row++;
-        if (row->name == NULL)
-            mend_unknown(reading, map, key, table);
-    }
 }
 
 bool read_keys(struct reading *reading, const struct node *map, const struct key_row *table, void *into)
