@@ -108,6 +108,8 @@ struct limiter_explained {
     uint32_t rate_count;         /* verdicts set */
     const struct policy_rate *rate[8];
     struct engine_verdict verdict[8];    /* what this rate would say now */
+    struct engine_verdict taken[8];      /* the same, once it takes effect: where it refuses, a block starts or is extended, or the refusal
+                                          * counts.  Not where another limit's running block decides, nor where the request is held */
     uint64_t open[8];            /* of a limit that counts failures: charges whose outcome is open */
     bool waits[8];               /* refused by nothing but these, and it may still wait for them: held, not refused */
 };

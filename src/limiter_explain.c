@@ -12,6 +12,18 @@ static bool may_wait(const struct policy_limit *limit, const struct drossel_requ
     return limit->dry_run || limit->action == POLICY_MARK || limiter_may_hold(limit, held_ns);
 }
 
+/* What a refusal comes to when it is carried out, on a copy of the key's state. */
+static struct engine_verdict taken(const struct limiter *limiter, const struct store_charge *charge, uint64_t now_ns)
+{
+    struct engine_verdict verdict = charge->verdict;
+    struct engine_state state;
+    if (charge->cost == 0 || !engine_exceed_writes(charge->limit, &verdict))
+        return verdict;
+    (void)table_look(limiter->table, charge->key, charge->limit_id, now_ns, &state);
+    engine_exceed(&state, charge->limit, charge->cost, now_ns, &verdict);
+    return verdict;
+}
+
 /* Adds what a rate would say. */
 static void explain_rate(struct limiter *limiter, const struct drossel_request *request, const struct policy_rate *rate,
                          struct limiter_explained *explained)
@@ -32,15 +44,14 @@ static void explain_rate(struct limiter *limiter, const struct drossel_request *
     bool has_open = limit->failures && explained->cost > 0;
     store_table_judge(limiter->table,
                       &(struct store_batch){ .charge = charge, .count = has_open ? 2 : 1, .now_ns = request->now_ns });
+    uint64_t open = explained->open[at] = has_open ? charge[1].verdict.used : 0;
+    uint64_t settled = said->used > open ? said->used - open : 0;
+    bool is_doubtful = open > 0 && !said->allowed && !said->blocked && said->wait_ns != ENGINE_NEVER &&
+                       settled + explained->cost <= rate->engine.capacity;
     explained->rate[at] = rate;
     explained->verdict[at] = *said;
-    if (!has_open)
-        return;
-    uint64_t open = explained->open[at] = charge[1].verdict.used;
-    if (said->allowed || said->blocked || said->wait_ns == ENGINE_NEVER)
-        return;
-    uint64_t settled = said->used > open ? said->used - open : 0;
-    explained->waits[at] = settled + explained->cost <= rate->engine.capacity && may_wait(limit, request);
+    explained->taken[at] = is_doubtful ? *said : taken(limiter, &charge[0], request->now_ns);
+    explained->waits[at] = is_doubtful && may_wait(limit, request);
 }
 
 void limiter_explain(struct limiter *limiter, const struct drossel_request *request, uint32_t index,

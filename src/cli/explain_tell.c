@@ -164,7 +164,12 @@ static void print_rate(const struct policy_limit *limit, const struct limiter_ex
     } else if (verdict->wait_ns == ENGINE_NEVER) {
         fputs("refuses it, and waiting does not help", stdout);
     } else {
-        printf("%s; it would pass in %s", verdict->blocked ? "refuses it, blocked" : "refuses it, used up",
+        printf("%s; it would pass in %s",
+               verdict->started_block ? rate->engine.spec.flags & ENGINE_BAN
+                                            ? "refuses it, used up, and bans the address"
+                                            : "refuses it, used up, and blocks the key"
+               : verdict->blocked     ? "refuses it, blocked"
+                                      : "refuses it, used up",
                cli_wait_format(verdict->wait_ns, wait, sizeof wait));
     }
     if (said->open[index] > 0)
@@ -267,14 +272,43 @@ static void print_outcome(const struct outcome *outcome, const struct drossel_de
         printf("%*sa limit in dry run would have said: %s\n", LABEL, "", drossel_verdict_name(outcome->suppressed));
 }
 
+/* Does a running block decide, or is the request held?  Then no refusal takes effect: no block starts, nothing is counted. */
+static bool is_stopped(struct limiter *limiter, const struct drossel_request *request)
+{
+    const struct policy *policy = limiter_policy(limiter);
+    struct outcome outcome = { 0 };
+    for (uint32_t i = 0; i < policy->limit_count; i++) {
+        const struct policy_limit *limit = &policy->limits[i];
+        bool advises = limit->dry_run || limit->action == POLICY_CHALLENGE || limit->action == POLICY_MARK;
+        struct limiter_explained said;
+        limiter_explain(limiter, request, i, &said);
+        for (uint32_t k = 0; k < said.rate_count; k++) {
+            merge(limit, &said, k, &outcome);
+            if (said.verdict[k].blocked && !advises)
+                return true;
+        }
+    }
+    return outcome.verdict == DROSSEL_HOLD;
+}
+
+/* Of a limit whose own block runs the verdict is what it is, but that the block may be extended. */
+static void take_effect(struct limiter_explained *said, bool stopped)
+{
+    for (uint32_t i = 0; i < said->rate_count; i++)
+        if (!stopped || said->verdict[i].blocked)
+            said->verdict[i] = said->taken[i];
+}
+
 static void tell_limits(struct limiter *limiter, const struct drossel_request *request,
                         const struct policy_class_set *classes, struct outcome *outcome)
 {
     const struct policy *policy = limiter_policy(limiter);
+    bool stopped = is_stopped(limiter, request);
     puts("limits");
     for (uint32_t i = 0; i < policy->limit_count; i++) {
         struct limiter_explained said;
         limiter_explain(limiter, request, i, &said);
+        take_effect(&said, stopped);
         print_limit(policy, &said, classes, outcome);
     }
 }

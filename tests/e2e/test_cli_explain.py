@@ -11,6 +11,7 @@ exempt: { paths: [/health], methods: [OPTIONS], addresses: [192.0.2.0/24] }
 classes:
   login: { method: POST, path: /login }
   static: { path_ends: [.css] }
+  shop: { host: shop.example }
 limits:
   page: { for: not static, by: address, allow: 3 per 60s }
   login: { for: login, by: [token, address], allow: [2 per 10s, 5 per 10m], action: challenge }
@@ -43,6 +44,12 @@ TOLD = [
     ("/", ["--address", "192.0.2.7"], ["exempt yes, its address"]),
     ("/", ["--address", "198.51.100.1", "--door", "php"], ["php applies"]),
     ("/x", ["--address", "198.51.100.1"], ["classes none", "table an empty one"]),
+    ("POST /login HTTP/1.1", ["--address", "198.51.100.1"], ["request POST /login\n", "classes login\n"]),
+    ("/a.css HTTP/1.0", ["--address", "198.51.100.1"], ["request GET /a.css\n", "classes static\n"]),
+    ("GET /a b.css", ["--address", "198.51.100.1"], ["request GET /a b.css\n", "classes static\n"]),
+    ("GET http://Shop.example:80/x?y HTTP/1.1", ["--address", "198.51.100.1", "--header", "Host: other.example"],
+     ["request GET /x\n", "classes shop\n"]),
+    ("GET /x", ["--address", "198.51.100.1", "--header", "Host: shop.example"], ["classes shop\n"]),
 ]
 
 
@@ -65,6 +72,12 @@ def test_around_a_required_proxy_only_exempt_addresses_are_let_through(build, tm
     text = re.sub(r" +", " ", drossel(build, "explain", policy, request_line, "--private", "--peer", peer).stdout)
     for line in told:
         assert line in text
+
+
+@pytest.mark.parametrize("request_line", ["GET", " /", "", "GET x", "http:/x", "POST login"])
+def test_what_is_no_request_is_not_explained(build, tmp_path, request_line):
+    done = drossel(build, "explain", write_policy(tmp_path, POLICY), request_line, "--private", code=2)
+    assert f"'{request_line}' is no request" in done.stderr
 
 
 def test_a_table_that_is_asked_for_must_be_there(build, tmp_path):
