@@ -105,6 +105,7 @@ struct limiter_explained {
     uint64_t key_hash;           /* the key itself: equal ones have equal hashes within one table */
     bool overridden;
     uint64_t cost;
+    uint64_t thing;              /* of a limit that counts different ones: what it counts of the request; it has no cost then */
     uint32_t rate_count;         /* verdicts set */
     const struct policy_rate *rate[8];
     struct engine_verdict verdict[8];    /* what this rate would say now */

@@ -34,7 +34,7 @@ static void explain_rate(struct limiter *limiter, const struct drossel_request *
     struct store_charge charge[2] = {
         { .key = key,
           .limit = &rate->engine,
-          .cost = explained->cost,
+          .cost = explained->cost > 0 && explained->thing > 0 ? explained->thing : explained->cost,
           .limit_id = limiter->rates[rate - limiter->policy->rates].limit_id },
         { .key = limiter_open_key(key),
           .limit = table_engine_at(limiter->table, TABLE_LIMIT_OPEN),
@@ -80,6 +80,11 @@ void limiter_explain(struct limiter *limiter, const struct drossel_request *requ
     if (!subject_hash(&finder, limit->subject, &explained->key_hash)) {
         explained->why = LIMITER_KEY_MISSING;
         explained->missing = subject_missing(&finder, limit->subject);
+        return;
+    }
+    if (limit->distinct != POLICY_NOT_DISTINCT && (explained->thing = limiter_thing_of(&finder, limit)) == 0) {
+        explained->why = LIMITER_KEY_MISSING;
+        explained->missing = "account";
         return;
     }
     subject_format(&finder, limit->subject, explained->key, sizeof explained->key);

@@ -145,14 +145,21 @@ static enum drossel_verdict rate_verdict(const struct policy_limit *limit, const
     return limit->dry_run || limit->action == POLICY_MARK ? DROSSEL_ALLOW : DROSSEL_HOLD;
 }
 
+static const char *counted_by(const struct policy_limit *limit)
+{
+    static const char *const different[] = {
+        [POLICY_NOT_DISTINCT] = "", [POLICY_DISTINCT_ACCOUNTS] = "accounts ", [POLICY_DISTINCT_ADDRESSES] = "addresses "
+    };
+    return limit->failures ? "failures " : different[limit->distinct];
+}
+
 static void print_rate(const struct policy_limit *limit, const struct limiter_explained *said, uint32_t index)
 {
     char period[32], wait[48];
     const struct policy_rate *rate = said->rate[index];
     const struct engine_verdict *verdict = &said->verdict[index];
     policy_duration_format(rate->engine.spec.period_ns, period, sizeof period);
-    printf("%*s%llu %sper %s: ", LABEL + 2, "", (unsigned long long)rate->engine.spec.count,
-           limit->failures ? "failures " : "", period);
+    printf("%*s%llu %sper %s: ", LABEL + 2, "", (unsigned long long)rate->engine.spec.count, counted_by(limit), period);
     if (verdict->allowed) {
         printf("lets it through, %llu left after it", (unsigned long long)verdict->remaining);
         if (verdict->delay_ns > 0)
@@ -236,7 +243,7 @@ static void print_limit(const struct policy *policy, const struct limiter_explai
         break;
     }
     printf("applies, key %s%s", said->key, said->overridden ? " (with numbers of its own)" : "");
-    if (said->cost != 1)
+    if (said->cost != 1 && said->thing == 0)
         printf(", costs %llu", (unsigned long long)said->cost);
     if (limit->failures)
         printf(", counts failures%s", limit->reset_on_success ? ", a success clears it" : "");

@@ -60,6 +60,19 @@ def test_the_way_of_a_request_is_told(build, tmp_path, request_line, options, to
         assert line in text
 
 
+@pytest.mark.parametrize("options, told", [
+    ([], ["spray no account, so this limit does not apply", "crowd no account, so this limit does not apply"]),
+    (["--account", "bob"], ["spray applies, key 203.0.113.7\n", " 2 accounts per 1h: lets it through, 1 left after it\n",
+                            "crowd applies, key #", " 3 addresses per 1h: lets it through, 2 left after it\n"]),
+    (["--account", "bob", "--cost", "0"], [" 2 accounts per 1h: lets it through, 2 left after it\n"]),
+])
+def test_of_limits_that_count_different_ones_it_is_told_what_they_count(build, tmp_path, options, told):
+    policy = write_policy(tmp_path, "limits: { spray: { by: address, allow: 2 accounts per 1h }, crowd: { by: account, allow: 3 addresses per 1h } }")
+    text = re.sub(r" +", " ", drossel(build, "explain", policy, "/", "--private", "--address", "203.0.113.7", *options).stdout)
+    for line in told:
+        assert line in text
+
+
 @pytest.mark.parametrize("request_line, peer, told", [
     ("/health", "198.51.100.1", ["exempt no: its path is listed, but around a trusted proxy only listed addresses", "limits not asked", "result refuse with 403"]),
     ("OPTIONS /", "198.51.100.1", ["exempt no: its method is listed"]),

@@ -46,10 +46,17 @@ def random_limit(draw):
     keys += [f"allow: {rates}", f"algorithm: {algorithm}", f"action: {draw.choice(['refuse'] * 4 + ['drop', 'challenge', 'mark'])}"]
     for text, share in [("hold: 0", 1 if unit else 0), (f"for: {draw.choice(['', 'not '])}{draw.choice(CLASS_NAMES)}", 0.6), ("dry_run: true", 0.25),
                         (draw.choice(["block: 2h", "ban: 2h"]), 0.3), ("count_refused: true", 0.15), ("cost: { api: 2, static: 0 }", 0.2),
+                        (f"overrides: {{ 203.0.113.1: unlimited, 203.0.113.2: 6{unit} per 1h, bob: 1{unit} per 1h }}", 0.2),
                         ("answer: { status: 503 }", 0.2), ("only: [php]", 0.1)]:
         if draw.random() < share:
             keys.append(text)
     return "{ " + ", ".join(keys) + " }"
+
+
+def random_spray(draw):
+    """A limit that counts different accounts of one address, or the reverse."""
+    by, what = draw.choice([("address", "accounts"), ("header.X-Tenant", "accounts"), ("account", "addresses")])
+    return f"{{ by: {by}, allow: {draw.randint(1, 3)} {what} per 1h, action: {draw.choice(['refuse', 'mark', 'challenge'])} }}"
 
 
 def random_request(draw):
@@ -107,7 +114,7 @@ def judged(server, number, method, path, headers):
 def test_nginx_does_what_explain_says(build, nginx, seed):
     draw = random.Random(seed)
     upstream = free_port()
-    limits = "".join(f"  l{number}: {random_limit(draw)}\n" for number in range(5))
+    limits = "".join(f"  l{number}: {random_limit(draw)}\n" for number in range(4)) + f"  spray: {random_spray(draw)}\n"
     server = nginx(HEAD + CLASSES + "limits:\n" + limits, http=LOG.replace("UPSTREAM", str(upstream)),
                    server=f"location / {{ proxy_pass http://127.0.0.1:{upstream}; }}")
     for number in range(60):
