@@ -106,6 +106,7 @@ struct limiter_explained {
     bool overridden;
     uint64_t cost;
     uint64_t thing;              /* of a limit that counts different ones: what it counts of the request; it has no cost then */
+    unsigned accounts;           /* so many keys has the limit in this request: mostly 1, more if it names several accounts */
     uint32_t rate_count;         /* verdicts set */
     const struct policy_rate *rate[8];
     struct engine_verdict verdict[8];    /* what this rate would say now */
@@ -115,9 +116,12 @@ struct limiter_explained {
     bool waits[8];               /* refused by nothing but these, and it may still wait for them: held, not refused */
 };
 
-/* Explains limit number `limit` for the request. */
+/* Explains limit number `limit` for the request; of several accounts for the first. */
 void limiter_explain(struct limiter *limiter, const struct drossel_request *request, uint32_t limit,
                      struct limiter_explained *explained);
+/* The same for account number `account`, below `accounts` of what is explained. */
+void limiter_explain_account(struct limiter *limiter, const struct drossel_request *request, uint32_t limit,
+                             unsigned account, struct limiter_explained *explained);
 
 /* ---- for `drossel replay`: a decision, and what each limit had to say to it ---- */
 

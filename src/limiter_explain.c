@@ -54,8 +54,26 @@ static void explain_rate(struct limiter *limiter, const struct drossel_request *
     explained->waits[at] = is_doubtful && may_wait(limit, request);
 }
 
+/* How many keys the limit has in the request, as limiter_add_limit charges them; the one of `account` is selected. */
+static unsigned select_account(struct subject_finder *finder, const struct policy *policy,
+                               const struct policy_limit *limit, unsigned account)
+{
+    unsigned accounts = 1;
+    bool is_by_account = policy->account_from_count > 0 && subject_has_account(policy, limit->subject);
+    if (!is_by_account || !subject_is_account_doubtful(finder, &accounts))
+        return 1;
+    subject_account_select(finder, account);
+    return accounts;
+}
+
 void limiter_explain(struct limiter *limiter, const struct drossel_request *request, uint32_t index,
                      struct limiter_explained *explained)
+{
+    limiter_explain_account(limiter, request, index, 0, explained);
+}
+
+void limiter_explain_account(struct limiter *limiter, const struct drossel_request *request, uint32_t index,
+                             unsigned account, struct limiter_explained *explained)
 {
     const struct policy *policy = limiter->policy;
     const struct policy_limit *limit = &policy->limits[index];
@@ -63,6 +81,7 @@ void limiter_explain(struct limiter *limiter, const struct drossel_request *requ
     struct policy_class_set classes;
     memset(explained, 0, sizeof *explained);
     explained->limit = index;
+    explained->accounts = 1;
     (void)policy_match(policy, &facts, &classes, NULL, 0);
     if (!policy_limit_is_for(limit, &classes)) {
         explained->why = LIMITER_NO_CLASS;
@@ -77,12 +96,15 @@ void limiter_explain(struct limiter *limiter, const struct drossel_request *requ
         client = client_recover(&policy->client, request).address;
     struct subject_finder finder;
     subject_begin(&finder, policy, table_secret(limiter->table), request, &client);
+    if (limit->distinct != POLICY_NOT_DISTINCT)
+        explained->thing = limiter_thing_of(&finder, limit);
+    explained->accounts = select_account(&finder, policy, limit, account);
     if (!subject_hash(&finder, limit->subject, &explained->key_hash)) {
         explained->why = LIMITER_KEY_MISSING;
         explained->missing = subject_missing(&finder, limit->subject);
         return;
     }
-    if (limit->distinct != POLICY_NOT_DISTINCT && (explained->thing = limiter_thing_of(&finder, limit)) == 0) {
+    if (limit->distinct != POLICY_NOT_DISTINCT && explained->thing == 0) {
         explained->why = LIMITER_KEY_MISSING;
         explained->missing = "account";
         return;

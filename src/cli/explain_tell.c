@@ -242,7 +242,8 @@ static void print_limit(const struct policy *policy, const struct limiter_explai
     case LIMITER_APPLIES:
         break;
     }
-    printf("applies, key %s%s", said->key, said->overridden ? " (with numbers of its own)" : "");
+    printf("applies, key %s%s%s", said->key, said->accounts > 1 ? " (one of several accounts that it names)" : "",
+           said->overridden ? " (with numbers of its own)" : "");
     if (said->cost != 1 && said->thing == 0)
         printf(", costs %llu", (unsigned long long)said->cost);
     if (limit->failures)
@@ -279,23 +280,33 @@ static void print_outcome(const struct outcome *outcome, const struct drossel_de
         printf("%*sa limit in dry run would have said: %s\n", LABEL, "", drossel_verdict_name(outcome->suppressed));
 }
 
+/* The limit for one of the accounts that the request names.  False: there is no such account; the first there always is. */
+static bool explain_next(struct limiter *limiter, const struct drossel_request *request, uint32_t limit,
+                         unsigned account, struct limiter_explained *said)
+{
+    if (account > 0 && account >= said->accounts)
+        return false;
+    limiter_explain_account(limiter, request, limit, account, said);
+    return true;
+}
+
 /* Does a running block decide, or is the request held?  Then no refusal takes effect: no block starts, nothing is counted. */
 static bool is_stopped(struct limiter *limiter, const struct drossel_request *request)
 {
     const struct policy *policy = limiter_policy(limiter);
     struct outcome outcome = { 0 };
+    bool stopped = false;
     for (uint32_t i = 0; i < policy->limit_count; i++) {
         const struct policy_limit *limit = &policy->limits[i];
         bool advises = limit->dry_run || limit->action == POLICY_CHALLENGE || limit->action == POLICY_MARK;
         struct limiter_explained said;
-        limiter_explain(limiter, request, i, &said);
-        for (uint32_t k = 0; k < said.rate_count; k++) {
-            merge(limit, &said, k, &outcome);
-            if (said.verdict[k].blocked && !advises)
-                return true;
-        }
+        for (unsigned account = 0; explain_next(limiter, request, i, account, &said); account++)
+            for (uint32_t k = 0; k < said.rate_count; k++) {
+                merge(limit, &said, k, &outcome);
+                stopped |= said.verdict[k].blocked && !advises;
+            }
     }
-    return outcome.verdict == DROSSEL_HOLD;
+    return stopped || outcome.verdict == DROSSEL_HOLD;
 }
 
 /* Of a limit whose own block runs the verdict is what it is, but that the block may be extended. */
@@ -314,9 +325,10 @@ static void tell_limits(struct limiter *limiter, const struct drossel_request *r
     puts("limits");
     for (uint32_t i = 0; i < policy->limit_count; i++) {
         struct limiter_explained said;
-        limiter_explain(limiter, request, i, &said);
-        take_effect(&said, stopped);
-        print_limit(policy, &said, classes, outcome);
+        for (unsigned account = 0; explain_next(limiter, request, i, account, &said); account++) {
+            take_effect(&said, stopped);
+            print_limit(policy, &said, classes, outcome);
+        }
     }
 }
 

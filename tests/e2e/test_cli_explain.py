@@ -73,6 +73,13 @@ def test_of_limits_that_count_different_ones_it_is_told_what_they_count(build, t
         assert line in text
 
 
+def test_each_of_several_accounts_is_told(build, tmp_path):
+    policy = write_policy(tmp_path, "client: { account_from: cookie.u }\nlimits: { a: { by: account, allow: 2 per 1h, overrides: { amy: 5 per 1h } } }")
+    text = re.sub(r" +", " ", drossel(build, "explain", policy, "/", "--private", "--header", "Cookie: u=bob; u=amy; u=Bob").stdout)
+    assert text.count("(one of several accounts that it names)") == 2
+    assert " 2 per 1h: lets it through, 1 left" in text and " 5 per 1h: lets it through, 4 left" in text
+
+
 @pytest.mark.parametrize("request_line, peer, told", [
     ("/health", "198.51.100.1", ["exempt no: its path is listed, but around a trusted proxy only listed addresses", "limits not asked", "result refuse with 403"]),
     ("OPTIONS /", "198.51.100.1", ["exempt no: its method is listed"]),

@@ -32,7 +32,7 @@ HEADERS = {
     "X-Forwarded-For": ["203.0.113.1", "203.0.113.2", "203.0.113.6", "198.51.100.3", "2001:db8:1::1", "2001:db8:1::2", "nobody",
                         "192.0.2.1, 203.0.113.1", "203.0.113.1, 127.0.0.1"],
     "X-Api-Key": ["k1", "k2", ""], "X-User": ["bob", "Bob ", "a@b.example", ""], "X-Tenant": ["t1", "t2"], "X-V": ["2", "Two"],
-    "Cookie": ["session=s1; u=carl", "u=bob"], "Authorization": ["Basic Ym9iOng=", "Bearer t1", "Basic !"], "X-Fail": ["1"],
+    "Cookie": ["session=s1; u=carl", "u=bob", "u=amy; u=bob", "u=bob; session=s2; u=Carl; u=bob"], "Authorization": ["Basic Ym9iOng=", "Bearer t1", "Basic !"], "X-Fail": ["1"],
 }
 PATHS = ["/", "/login", "/api/x", "/api/../login", "/%6Cogin", "/x.css?a=b", "/x.JS", "/search", "/webhooks/a", "/api//x", "/LOGIN"]
 
