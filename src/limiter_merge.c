@@ -35,9 +35,11 @@ static uint64_t weight_of(enum drossel_verdict kind, const struct engine_verdict
     return kind == DROSSEL_DELAY ? verdict->delay_ns : verdict->wait_ns;
 }
 
-static void add_dry_run(const struct policy *policy, uint32_t index, enum drossel_verdict kind,
-                        const struct engine_verdict *verdict, uint32_t *told, struct drossel_decision *decision)
+static void add_dry_run(const struct policy *policy, const struct policy_rate *rate, enum drossel_verdict kind,
+                        const struct store_charge *charge, uint32_t *told, struct drossel_decision *decision)
 {
+    const struct engine_verdict *verdict = &charge->verdict;
+    uint32_t index = rate->limit;
     const struct policy_limit *limit = &policy->limits[index];
     bool is_stricter = kind > decision->dry_run_verdict;
     if (is_stricter ||
@@ -46,6 +48,7 @@ static void add_dry_run(const struct policy *policy, uint32_t index, enum drosse
         decision->dry_run_limit = index;
         decision->dry_run_limit_name = limit->name;
         decision->dry_run_used = verdict->used;
+        decision->dry_run_capacity = rate->engine.capacity;
         decision->dry_run_delay_ns = verdict->delay_ns;
     }
     if (kind < DROSSEL_REFUSE)
@@ -112,6 +115,7 @@ static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel
     decision->limit_name = policy->limits[decision->limit].name;
     decision->remaining = verdict->remaining;
     decision->used = verdict->used;
+    decision->capacity = policy->rates[rate].engine.capacity;
     decision->wait_ns = kind >= DROSSEL_REFUSE ? verdict->wait_ns : 0;
     decision->delay_ns = kind == DROSSEL_DELAY ? verdict->delay_ns : 0;
     decision->subject_hash = charge->key.home;
@@ -131,7 +135,7 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
         const struct policy_limit *limit = &policy->limits[policy->rates[rate[i]].limit];
         enum drossel_verdict kind = limiter_verdict_of(limit, &charge[i]);
         if (limit->dry_run) {
-            add_dry_run(policy, policy->rates[rate[i]].limit, kind, verdict, &told, decision);
+            add_dry_run(policy, &policy->rates[rate[i]], kind, &charge[i], &told, decision);
             continue;
         }
         decision->started_block |= verdict->started_block;
