@@ -12,8 +12,9 @@
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
 /* For the few functions of the way that nearly each request goes: they begin a line, and take in whatever they call that is not kept apart. */
-#define own_line __attribute__((aligned(64)))
-#define own_way __attribute__((aligned(64), flatten))
+#define own_line __attribute__((aligned(64), hot))
+#define own_way __attribute__((aligned(64), hot, flatten))
 #define kept_apart __attribute__((noinline))
+#define on_the_way __attribute__((hot))
 
 #endif

@@ -383,35 +383,44 @@ enum drossel_result limiter_check_remembering(struct limiter *limiter, struct li
     return check_any(limiter, memory, request, decision);
 }
 
-/* How many requests of a batch are worked out ahead of those that are decided: enough that their lines come from memory meanwhile,
- * side by side, and few enough that all they touch stays in the first cache. */
-#define AHEAD_ALONE 8
-#define AHEAD 4
-
-static size_t at_most(size_t count, size_t most)
+/* The shortest way is too short for some: these are decided by their turn, too. */
+static enum drossel_result check_group(struct limiter *limiter, const struct drossel_request *requests,
+                                       const struct limiter_group *group, struct drossel_decision *decisions,
+                                       uint64_t *passed)
 {
-    return count < most ? count : most;
+    for (size_t i = 0;; i++) {
+        size_t stopped = limiter_alone_pass(limiter, requests, group, i, decisions);
+        *passed += stopped - i;
+        i = stopped;
+        if (i == group->count)
+            return DROSSEL_OK;
+        enum drossel_result result = check_any(limiter, NULL, &requests[i], &decisions[i]);
+        if (result != DROSSEL_OK)
+            return result;
+    }
 }
 
 /* While one group is decided, the lines of the next one's keys come from memory. */
 static enum drossel_result check_batch_alone(struct limiter *limiter, const struct drossel_request *requests,
                                              size_t count, struct drossel_decision *decisions)
 {
-    struct limiter_alone_key keys[2][AHEAD_ALONE];
-    limiter_alone_fetch(limiter, requests, at_most(count, AHEAD_ALONE), keys[0]);
-    for (size_t i = 0; i < count; i++) {
-        size_t group = i / AHEAD_ALONE % 2, next = i + AHEAD_ALONE;
-        if (i % AHEAD_ALONE == 0 && next < count)
-            limiter_alone_fetch(limiter, &requests[next], at_most(count - next, AHEAD_ALONE), keys[1 - group]);
-        if (limiter_alone_fetched(limiter, &requests[i], &keys[group][i % AHEAD_ALONE], &decisions[i]))
-            continue;
-        /* The shortest way is too short for it: it is decided by its turn, too. */
-        enum drossel_result result = check_any(limiter, NULL, &requests[i], &decisions[i]);
-        if (result != DROSSEL_OK)
-            return result;
+    enum drossel_result result = DROSSEL_OK;
+    struct limiter_group groups[2];
+    uint64_t passed = 0;
+    limiter_alone_fetch(limiter, requests, count, &groups[0]);
+    for (size_t begin = 0; begin < count && result == DROSSEL_OK; begin += LIMITER_GROUP) {
+        size_t next = begin + LIMITER_GROUP;
+        if (next < count)
+            limiter_alone_fetch(limiter, &requests[next], count - next, &groups[next / LIMITER_GROUP % 2]);
+        result = check_group(limiter, &requests[begin], &groups[begin / LIMITER_GROUP % 2], &decisions[begin], &passed);
     }
-    return DROSSEL_OK;
+    if (passed > 0)
+        table_stats_add_passed(limiter->table, limiter->alone->limit_id, passed);
+    return result;
 }
+
+/* How many requests of a batch are worked out ahead of those that are decided, where that takes more room. */
+#define AHEAD 4
 
 static enum drossel_result check_batch_any(struct limiter *limiter, const struct drossel_request *requests,
                                            size_t count, struct drossel_decision *decisions)

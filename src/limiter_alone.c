@@ -54,7 +54,7 @@ static inline bool find_key(const struct limiter *limiter, const struct drossel_
     return true;
 }
 
-/* Charges the key, and counts that.  False, and nothing is changed, if that takes more. */
+/* False, and nothing is changed, if charging the key takes more. */
 static inline bool charge(const struct limiter *limiter, struct table_key key, uint64_t now_ns, struct store_pass *pass)
 {
     const struct rate_plan *rate = limiter->alone;
@@ -62,10 +62,7 @@ static inline bool charge(const struct limiter *limiter, struct table_key key, u
     pass->limit = &rate->engine;
     pass->limit_id = rate->limit_id;
     pass->cost = rate->cost;
-    if (unlikely(!store_table_pass_one(limiter->table, pass, now_ns)))
-        return false;
-    table_stats_count(limiter->table, rate->limit_id, TABLE_PASSED, false);
-    return true;
+    return likely(store_table_pass_one(limiter->table, pass, now_ns));
 }
 
 /* The decision is begun first, while the key's line is on its way from memory: its guard is a barrier, behind which nothing more
@@ -90,23 +87,30 @@ __attribute__((flatten)) bool limiter_check_alone(const struct limiter *limiter,
     if (unlikely(!find_key(limiter, request, &key)))
         return false;
     table_prefetch(limiter->table, key);
-    return pass(limiter, request, key, decision);
+    if (unlikely(!pass(limiter, request, key, decision)))
+        return false;
+    table_stats_add_passed(limiter->table, limiter->alone->limit_id, 1);
+    return true;
 }
 
 void limiter_alone_fetch(const struct limiter *limiter, const struct drossel_request *requests, size_t count,
-                         struct limiter_alone_key *keys)
+                         struct limiter_group *group)
 {
-    for (size_t i = 0; i < count; i++)
-        keys[i].found = find_key(limiter, &requests[i], &keys[i].key);
-    for (size_t i = 0; i < count; i++)
-        if (keys[i].found)
-            table_prefetch(limiter->table, keys[i].key);
+    group->count = count < LIMITER_GROUP ? count : LIMITER_GROUP;
+    for (size_t i = 0; i < group->count; i++)
+        group->found[i] = find_key(limiter, &requests[i], &group->key[i]);
+    for (size_t i = 0; i < group->count; i++)
+        if (group->found[i])
+            table_prefetch(limiter->table, group->key[i]);
 }
 
-__attribute__((flatten)) bool limiter_alone_fetched(const struct limiter *limiter,
-                                                    const struct drossel_request *request,
-                                                    const struct limiter_alone_key *key,
-                                                    struct drossel_decision *decision)
+__attribute__((flatten)) size_t limiter_alone_pass(const struct limiter *limiter,
+                                                   const struct drossel_request *requests,
+                                                   const struct limiter_group *group, size_t from,
+                                                   struct drossel_decision *decisions)
 {
-    return key->found && pass(limiter, request, key->key, decision);
+    for (size_t i = from; i < group->count; i++)
+        if (unlikely(!group->found[i] || !pass(limiter, &requests[i], group->key[i], &decisions[i])))
+            return i;
+    return group->count;
 }

@@ -55,26 +55,18 @@ static bool put_ban(struct table *table, const struct ban *ban)
     struct table_hold hold;
     char name[TABLE_NAME_BYTES + 8];
     size_t size = limiter_address_format(&counted, ban->ipv6_prefix, name, sizeof name);
-    for (;;) {
-        switch (table_insert(table, key, TABLE_LIMIT_BAN, ban->now_ns, table_ticket(table), &hold)) {
-        case TABLE_ABSENT:
-            return false;
-        case TABLE_BUSY:
-            table_wait(table, &hold, ban->now_ns);
-            break;
-        case TABLE_TAKEN:
-            if (!renew(&hold.state, ban)) {
-                table_drop(table, &hold);
-                return true;
-            }
-            if (hold.fresh)
-                table_name_set(table, &hold, key, name, size);
-            table_bans_extend(table, hold.state.block_end_ns);
-            if (table_put(table, &hold, key, TABLE_LIMIT_BAN))
-                return true;
-            break;
+    while (table_insert_waiting(table, key, TABLE_LIMIT_BAN, ban->now_ns, &hold)) {
+        if (!renew(&hold.state, ban)) {
+            table_drop(table, &hold);
+            return true;
         }
+        if (hold.fresh)
+            table_name_set(table, &hold, key, name, size);
+        table_bans_extend(table, hold.state.block_end_ns);
+        if (table_put(table, &hold, key, TABLE_LIMIT_BAN))
+            return true;
     }
+    return false;
 }
 
 bool limiter_ban(struct table *table, const struct drossel_address *address, unsigned ipv6_prefix, uint64_t for_ns,

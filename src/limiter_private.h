@@ -149,15 +149,21 @@ const struct rate_plan *limiter_alone_plan(const struct limiter *limiter);
 /* False: nothing was decided, and the decision is to be begun anew. */
 bool limiter_check_alone(const struct limiter *limiter, const struct drossel_request *request,
                          struct drossel_decision *decision);
-/* The same for several: first all their keys, whose lines are fetched, then each by its turn. */
-struct limiter_alone_key {
-    struct table_key key;
-    bool found;
+/* The same for several.  So many requests of a batch are worked out ahead of those that are decided: enough that their lines come from memory
+ * meanwhile, side by side, and few enough that all they touch stays in the first cache. */
+#define LIMITER_GROUP 8
+struct limiter_group {
+    size_t count;
+    bool found[LIMITER_GROUP];
+    struct table_key key[LIMITER_GROUP];
 };
+/* Finds the keys of the first requests, and fetches their lines. */
 void limiter_alone_fetch(const struct limiter *limiter, const struct drossel_request *requests, size_t count,
-                         struct limiter_alone_key *keys);
-bool limiter_alone_fetched(const struct limiter *limiter, const struct drossel_request *request,
-                           const struct limiter_alone_key *key, struct drossel_decision *decision);
+                         struct limiter_group *group);
+/* Decides them one after the other, from that one on.  Returns the place of the first that it cannot decide, or the group's count; the caller has to
+ * count those that passed. */
+size_t limiter_alone_pass(const struct limiter *limiter, const struct drossel_request *requests, const struct limiter_group *group,
+                          size_t from, struct drossel_decision *decisions);
 
 /* Whom a request comes from; NULL where that is a matter of proxies and their fields. */
 static inline const struct drossel_address *limiter_client_of(const struct limiter *limiter, const struct drossel_request *request)

@@ -65,20 +65,12 @@ static bool list(struct table *table, struct table_key key, uint64_t now_ns)
     const struct engine_limit *limit = table_engine_at(table, TABLE_LIMIT_TICKET);
     struct table_hold hold;
     struct engine_verdict verdict;
-    for (;;) {
-        switch (table_insert(table, key, TABLE_LIMIT_TICKET, now_ns, table_ticket(table), &hold)) {
-        case TABLE_ABSENT:
-            return false;
-        case TABLE_BUSY:
-            table_wait(table, &hold, now_ns);
-            break;
-        case TABLE_TAKEN:
-            engine_charge(&hold.state, limit, 1, now_ns, &verdict);
-            if (table_put(table, &hold, key, TABLE_LIMIT_TICKET))
-                return true;
-            break;
-        }
+    while (table_insert_waiting(table, key, TABLE_LIMIT_TICKET, now_ns, &hold)) {
+        engine_charge(&hold.state, limit, 1, now_ns, &verdict);
+        if (table_put(table, &hold, key, TABLE_LIMIT_TICKET))
+            return true;
     }
+    return false;
 }
 
 void limiter_list_ticket(struct table *table, struct drossel_ticket *ticket, uint64_t now_ns)
@@ -159,9 +151,7 @@ void limiter_settle(struct table *table, const struct drossel_ticket *ticket, en
 bool limiter_forget(struct table *table, const struct table_entry *entry, uint64_t now_ns)
 {
     const struct engine_limit *limit = table_engine_at(table, entry->limit);
-    /* Where it is, is near enough to its home to find it; behind the last home lie some slots more. */
-    uint64_t last = table_keys(table) - 1, home = entry->slot < last ? entry->slot : last;
-    const struct store_settlement of = { .key = { .home = home, .tag = entry->tag },
+    const struct store_settlement of = { .key = table_entry_key(table, entry),
                                          .limit_id = entry->limit,
                                          .clears = true };
     if (limit == NULL || (limit->spec.flags & ENGINE_REFUNDABLE) == 0)

@@ -27,11 +27,7 @@ static bool block_in(const struct hand *hand, uint32_t index, uint64_t for_ns)
     struct table_key key = limiter_address_key(hand->table, &hand->address, limit->ipv6_prefix, limit->seed);
     uint64_t now_ns = table_now(hand->table);
     struct table_hold hold;
-    uint32_t ticket = table_ticket(hand->table);
-    enum table_taking taking;
-    while ((taking = table_insert(hand->table, key, (uint16_t)index, now_ns, ticket, &hold)) == TABLE_BUSY)
-        table_wait(hand->table, &hold, now_ns);
-    if (taking != TABLE_TAKEN)
+    if (!table_insert_waiting(hand->table, key, (uint16_t)index, now_ns, &hold))
         return false;
     engine_block(&hold.state, for_ns, now_ns);
     table_name_set(hand->table, &hold, key, name, size);

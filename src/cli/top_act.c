@@ -22,28 +22,18 @@ bool top_address_of(const struct top_key *key, struct drossel_address *address)
     return false;
 }
 
-/* The slot is the key's as long as it holds its tag; the key's home is not known here. */
 static bool block(struct table *table, const struct table_entry *entry, uint64_t for_ns, uint64_t now_ns)
 {
-    struct table_key key = { .home = entry->slot, .tag = entry->tag };
+    struct table_key key = table_entry_key(table, entry);
     struct table_hold hold;
-    for (;;) {
-        hold.slot = entry->slot;
-        switch (table_take_found(table, key, entry->limit, now_ns, table_ticket(table), &hold)) {
-        case TABLE_ABSENT:
-            return false;
-        case TABLE_BUSY:
-            table_wait(table, &hold, now_ns);
-            break;
-        case TABLE_TAKEN:
-            engine_block(&hold.state, for_ns, now_ns);
-            if (entry->limit == TABLE_LIMIT_BAN)
-                table_bans_extend(table, hold.state.block_end_ns);
-            if (table_put(table, &hold, key, entry->limit))
-                return true;
-            break;
-        }
+    while (table_take_waiting(table, key, entry->limit, now_ns, &hold)) {
+        engine_block(&hold.state, for_ns, now_ns);
+        if (entry->limit == TABLE_LIMIT_BAN)
+            table_bans_extend(table, hold.state.block_end_ns);
+        if (table_put(table, &hold, key, entry->limit))
+            return true;
     }
+    return false;
 }
 
 static bool ban(struct table *table, const struct top_key *key, uint64_t for_ns, uint64_t now_ns)

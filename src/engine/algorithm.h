@@ -48,7 +48,7 @@ void sliding_judge(const struct engine_state *state, const struct engine_limit *
                    struct engine_verdict *verdict);
 void sliding_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                     struct engine_verdict *verdict);
-/* As engine_pass, of a state that is not ahead of now and a limit that is_plain. */
+/* As engine_pass. */
 bool sliding_pass(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                   struct engine_verdict *verdict);
 /* As engine_pass_tally. */

@@ -239,8 +239,6 @@ inline void engine_charge(struct engine_state *state, const struct engine_limit 
 inline bool engine_pass(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                         struct engine_verdict *verdict)
 {
-    if (unlikely(!limit->is_plain || cost == 0 || is_blocked(state, now_ns) || state->time_ns > now_ns))
-        return false;
     return sliding_pass(state, limit, cost, now_ns, verdict);
 }
 

@@ -69,7 +69,7 @@ struct engine_limit {
     uint8_t stamps;              /* sliding: closed stamps kept, 0 to 30 */
     uint8_t stamp_bits;          /* sliding: bits of one */
     uint8_t count_bits;          /* sliding: of these, those that count charges */
-    bool is_plain;               /* may engine_pass say yes? */
+    bool is_plain;               /* is engine_pass for it? */
     uint64_t capacity;           /* bucket: burst; leaky: burst + 1; else N */
     uint64_t period_ns;          /* the spec's */
     uint64_t quantum_ns;         /* sliding: grid of the stamps' times */
@@ -127,8 +127,8 @@ void engine_judge(const struct engine_state *state, const struct engine_limit *l
 void engine_charge(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                    struct engine_verdict *verdict);
 
-/* engine_judge and engine_charge at once, for what nearly all requests are: not blocked, and there is room.  False, and nothing is changed, if it
- * is anything else, or takes more than a few steps to find out; then those two tell.  The state is one for which engine_settle_clock has nothing to do. */
+/* engine_judge and engine_charge at once, for what nearly all requests are: of a limit that is_plain, a cost above 0, and a state that has no block and
+ * no times ahead of now.  False, and nothing is changed, if there is no room, or it takes more than a few steps to find out; then those two tell. */
 bool engine_pass(struct engine_state *state, const struct engine_limit *limit, uint64_t cost, uint64_t now_ns,
                  struct engine_verdict *verdict);
 

@@ -71,10 +71,9 @@ typedef struct {
 
     /* in the next line, what the shortest way of logins needs */
 
-    struct policy                *policy;     /* NULL: no drossel_policy */
-    ngx_uint_t                    source_count;
-    struct body_source            sources[BODY_SOURCES_MAX];
+    struct body_sources           sources;
 
+    struct policy                *policy;     /* NULL: no drossel_policy */
     struct limiter               *limiter;
 
     ngx_str_t                     file;       /* of the policy */
@@ -200,11 +199,14 @@ void ngx_http_drossel_heed(ngx_http_drossel_main_conf_t *mcf,
 /* Has the context ended with the request; before anything is left open in it. */
 ngx_int_t ngx_http_drossel_guard(ngx_http_request_t *r,
     ngx_http_drossel_ctx_t *ctx);
+/* The same where it is not yet, by memory of the request's. */
+void ngx_http_drossel_guard_by(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx,
+    ngx_pool_cleanup_t *cln);
 
-/* Lets a login pass, and keeps its charge, or does the next; returns what a phase
- * handler is to return. */
+/* Lets a login pass, and keeps its charge, or does the next, with a context at the
+ * anchor; returns what a phase handler is to return. */
 ngx_int_t ngx_http_drossel_login(ngx_http_request_t *r,
-    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx);
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_variable_value_t *anchor);
 /* Judges a request that is looked at for the first time. */
 ngx_int_t ngx_http_drossel_first(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx);

@@ -53,23 +53,18 @@ void
 ngx_http_drossel_sources(ngx_http_drossel_main_conf_t *mcf)
 {
     uint32_t                     i;
-    struct body_source          *source;
     const struct policy_source  *from;
 
     for (i = 0; i < mcf->policy->account_from_count; i++) {
 
         from = &mcf->policy->account_from[i];
 
-        if (mcf->source_count == BODY_SOURCES_MAX
-            || (from->kind != POLICY_FROM_FORM
-                && from->kind != POLICY_FROM_JSON))
-        {
-            continue;
-        }
+        if (from->kind == POLICY_FROM_FORM) {
+            (void) body_sources_add(&mcf->sources, BODY_FORM, from->name);
 
-        source = &mcf->sources[mcf->source_count++];
-        source->kind = from->kind == POLICY_FROM_FORM ? BODY_FORM : BODY_JSON;
-        source->name = from->name;
+        } else if (from->kind == POLICY_FROM_JSON) {
+            (void) body_sources_add(&mcf->sources, BODY_JSON, from->name);
+        }
     }
 }
 
@@ -307,7 +302,7 @@ ngx_http_drossel_find_in_body(ngx_http_drossel_main_conf_t *mcf,
                     sizeof(ngx_http_drossel_values));
 
     if (body->bytes.size) {
-        (void) body_accounts(body, mcf->sources, mcf->source_count, found);
+        (void) body_accounts(body, &mcf->sources, found);
     }
 }
 

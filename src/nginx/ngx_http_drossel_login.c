@@ -12,23 +12,45 @@
 #include "ngx_http_drossel.h"
 
 
+/* All that a login leaves, in one piece: one call, and lines of memory that lie side by
+ * side. */
+
+typedef struct {
+    ngx_http_drossel_ctx_t    ctx;
+    ngx_pool_cleanup_t        cleanup;
+    ngx_http_drossel_open_t   open;       /* ends behind its first charge */
+} ngx_http_drossel_login_t;
+
+
 static ngx_uint_t ngx_http_drossel_peek(ngx_http_request_t *r, size_t cap,
     struct body *body);
 static ngx_uint_t ngx_http_drossel_type(const ngx_http_request_t *r,
     uint64_t heeded, struct drossel_text *type);
 static ngx_int_t ngx_http_drossel_charge(ngx_http_request_t *r,
-    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_login_t *left,
     const struct drossel_text *account);
 
 
 own_way kept_apart ngx_int_t
 ngx_http_drossel_login(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
-    ngx_http_drossel_ctx_t *ctx)
+    ngx_http_variable_value_t *anchor)
 {
-    ngx_int_t            rc;
-    struct body          body;
-    struct body_found    found;
-    struct drossel_text  type;
+    struct body                body;
+    struct body_found          found;
+    struct drossel_text        type;
+    ngx_http_drossel_login_t  *left;
+
+    left = ngx_palloc(r->pool,
+                      offsetof(ngx_http_drossel_login_t, open.ticket.charge)
+                      + sizeof(left->open.ticket.charge[0]));
+    if (left == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_memzero(&left->ctx, sizeof(ngx_http_drossel_ctx_t));
+
+    anchor->data = (void *) &left->ctx;
+    anchor->valid = 1;
 
     if (likely(ngx_http_drossel_peek(r, mcf->body_cap, &body)
                && ngx_http_drossel_type(r, mcf->heeded, &type)))
@@ -39,17 +61,16 @@ ngx_http_drossel_login(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
 
         ngx_http_drossel_find_in_body(mcf, &body, &found);
 
-        if (likely(found.count == 1 && !found.malformed && !found.too_many)) {
-
-            rc = ngx_http_drossel_charge(r, mcf, ctx, &found.value[0].text);
-
-            if (likely(rc != NGX_OK)) {
-                return rc;
-            }
+        if (likely(found.count == 1 && !found.malformed && !found.too_many
+                   && ngx_http_drossel_charge(r, mcf, left,
+                                              &found.value[0].text)
+                      == NGX_OK))
+        {
+            return NGX_DECLINED;
         }
     }
 
-    return ngx_http_drossel_first(r, mcf, ctx);
+    return ngx_http_drossel_first(r, mcf, &left->ctx);
 }
 
 
@@ -137,14 +158,18 @@ ngx_http_drossel_type(const ngx_http_request_t *r, uint64_t heeded,
 }
 
 
-/* The ticket lies where its answer will settle it. */
+/* The ticket lies where its answer will settle it.  NGX_DECLINED: nothing was done. */
 
 static ngx_inline ngx_int_t
 ngx_http_drossel_charge(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
-    ngx_http_drossel_ctx_t *ctx, const struct drossel_text *account)
+    ngx_http_drossel_login_t *left, const struct drossel_text *account)
 {
+    ngx_http_drossel_ctx_t        *ctx;
     ngx_http_drossel_open_t       *open;
     struct limiter_passing_login   login;
+
+    ctx = &left->ctx;
+    open = &left->open;
 
     ngx_http_drossel_set_client(r, &ctx->client);
 
@@ -152,17 +177,7 @@ ngx_http_drossel_charge(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf
     login.account = account;
 
     if (!limiter_find_login(mcf->memory, &login)) {
-        return NGX_OK;
-    }
-
-    if (ngx_http_drossel_guard(r, ctx) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    open = ngx_palloc(r->pool, offsetof(ngx_http_drossel_open_t, ticket.charge)
-                               + sizeof(open->ticket.charge[0]));
-    if (open == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_DECLINED;
     }
 
     open->table = mcf->table;
@@ -173,7 +188,7 @@ ngx_http_drossel_charge(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf
     login.ticket = &open->ticket;
 
     if (!limiter_pass_login(mcf->memory, &login)) {
-        return NGX_OK;
+        return NGX_DECLINED;
     }
 
     ctx->open = open;
@@ -181,9 +196,11 @@ ngx_http_drossel_charge(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf
     ctx->remaining = login.remaining;
     ctx->word = NGX_HTTP_DROSSEL_PASSED;
 
+    ngx_http_drossel_guard_by(r, ctx, &left->cleanup);
+
     if (unlikely(mcf->untimed-- == 0)) {
         ngx_http_drossel_sample(mcf, login.now_ns);
     }
 
-    return NGX_DECLINED;
+    return NGX_OK;
 }

@@ -137,6 +137,10 @@ ngx_http_drossel_handler(ngx_http_request_t *r)
         return NGX_DECLINED;
     }
 
+    if (mcf->logins && lcf->judge) {
+        return ngx_http_drossel_login(r, mcf, anchor);
+    }
+
     ctx = ngx_pcalloc(r->pool, sizeof(ngx_http_drossel_ctx_t));
     if (ctx == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -144,10 +148,6 @@ ngx_http_drossel_handler(ngx_http_request_t *r)
 
     anchor->data = (void *) ctx;
     anchor->valid = 1;
-
-    if (mcf->logins && lcf->judge) {
-        return ngx_http_drossel_login(r, mcf, ctx);
-    }
 
     return ngx_http_drossel_first(r, mcf, ctx);
 }
@@ -303,8 +303,6 @@ ngx_http_drossel_again(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
 }
 
 
-/* Whatever the request leaves open is to be ended when it goes. */
-
 ngx_int_t
 ngx_http_drossel_guard(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
 {
@@ -314,17 +312,30 @@ ngx_http_drossel_guard(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
         return NGX_OK;
     }
 
-    cln = ngx_pool_cleanup_add(r->pool, 0);
+    cln = ngx_palloc(r->pool, sizeof(ngx_pool_cleanup_t));
     if (cln == NULL) {
         return NGX_ERROR;
     }
 
-    cln->handler = ngx_http_drossel_cleanup;
-    cln->data = ctx;
-
-    ctx->guarded = 1;
+    ngx_http_drossel_guard_by(r, ctx, cln);
 
     return NGX_OK;
+}
+
+
+/* As ngx_pool_cleanup_add(), which would allocate it. */
+
+void
+ngx_http_drossel_guard_by(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx,
+    ngx_pool_cleanup_t *cln)
+{
+    cln->handler = ngx_http_drossel_cleanup;
+    cln->data = ctx;
+    cln->next = r->pool->cleanup;
+
+    r->pool->cleanup = cln;
+
+    ctx->guarded = 1;
 }
 
 
@@ -333,9 +344,18 @@ ngx_http_drossel_guard(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx)
  * application never gave it.
  */
 
-static void
+static own_line void
 ngx_http_drossel_cleanup(void *data)
 {
-    ngx_http_drossel_unhold(((ngx_http_drossel_ctx_t *) data)->pending);
-    ngx_http_drossel_settle(data, DROSSEL_FAILURE);
+    ngx_http_drossel_ctx_t  *ctx;
+
+    ctx = data;
+
+    if (unlikely(ctx->pending != NULL)) {
+        ngx_http_drossel_unhold(ctx->pending);
+    }
+
+    if (ctx->open && unlikely(ctx->open->ticket.count)) {
+        ngx_http_drossel_settle(ctx, DROSSEL_FAILURE);
+    }
 }

@@ -62,6 +62,6 @@ ngx_http_drossel_find_in_query(ngx_http_drossel_main_conf_t *mcf,
     body.bytes.size = (size_t) (end - query);
 
     malformed = found->malformed;
-    (void) body_accounts(&body, mcf->sources, mcf->source_count, found);
+    (void) body_accounts(&body, &mcf->sources, found);
     found->malformed = malformed;
 }

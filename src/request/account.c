@@ -2,6 +2,7 @@
 #include "request/account.h"
 
 #include "hint.h"
+#include "request/scan.h"
 
 #include <sodium.h>
 #include <stdlib.h>
@@ -171,9 +172,7 @@ static uint8_t *fold_letters(const uint8_t *text, size_t size, size_t *folded_si
 /* Is it LOCAL@DOMAIN?  A dot at the domain's end is not counted. */
 static bool split_address(struct drossel_text text, size_t *at, size_t *end)
 {
-    size_t sign = text.size;
-    while (sign > 0 && text.data[sign - 1] != '@')
-        sign--;
+    size_t sign = scan_behind_last(text.data, text.size, '@');
     if (sign <= 1)
         return false;
     *at = sign - 1;

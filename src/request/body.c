@@ -208,14 +208,6 @@ static void take_line(struct types *types, struct drossel_text line)
 
 /* ---- the body ---- */
 
-static bool wants(const struct body_search *search, enum body_source_kind kind)
-{
-    for (size_t i = 0; i < search->source_count; i++)
-        if (search->sources[i].kind == kind)
-            return true;
-    return false;
-}
-
 static bool begins_json(char c)
 {
     return c == '{' || c == '[';
@@ -267,7 +259,7 @@ static bool looks_like_json(struct drossel_text body)
 
 static void search_json(const struct body_search *search, struct drossel_text body, const struct types *types)
 {
-    if (!wants(search, BODY_JSON))
+    if (!search->sources->has_json)
         return;
     if (is_wide(body))
         search->found->malformed = true;
@@ -277,7 +269,7 @@ static void search_json(const struct body_search *search, struct drossel_text bo
 
 static void search_forms(const struct body_search *search, struct drossel_text body, const struct types *types)
 {
-    if (!wants(search, BODY_FORM))
+    if (!search->sources->has_forms)
         return;
     if ((types->parsers & PARSER_MULTIPART) != 0)
         multipart_fields(body, (struct drossel_text){ types->boundary, types->boundary_size }, search);
@@ -317,21 +309,20 @@ static inline bool search_usual(const struct body_search *search, const struct b
         return false;
     unsigned parser = usual_parser(body->content_types[0]);
     if (parser == PARSER_FORM && begins_as_form(body->bytes)) {
-        if (wants(search, BODY_FORM))
+        if (search->sources->has_forms)
             form_fields(body->bytes, search);
         return true;
     }
     if (parser != PARSER_JSON || *body->bytes.data != '{' || begins_with_nul(body->bytes))
         return false;
-    if (wants(search, BODY_JSON))
+    if (search->sources->has_json)
         json_values(body->bytes, search);
     return true;
 }
 
-size_t body_accounts(const struct body *body, const struct body_source *sources, size_t source_count,
-                     struct body_found *found)
+size_t body_accounts(const struct body *body, const struct body_sources *sources, struct body_found *found)
 {
-    struct body_search search = { sources, source_count < BODY_SOURCES_MAX ? source_count : BODY_SOURCES_MAX, found };
+    struct body_search search = { sources, found };
     if (!search_usual(&search, body))
         search_any(&search, body);
     return found->count;

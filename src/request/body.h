@@ -37,9 +37,22 @@
 enum body_source_kind { BODY_FORM, BODY_JSON };
 
 struct body_source {
-    enum body_source_kind kind;
+    uint16_t kind;            /* enum body_source_kind */
+    uint16_t keys;            /* in a JSON path, at most UINT16_MAX; 0 for a form's field */
     struct drossel_text name; /* form field, or dotted path */
 };
+
+/* Where a policy's accounts may stand, and what each body would be asked of it.  Zeroed: nowhere. */
+struct body_sources {
+    uint32_t form_letters, json_letters; /* a bit for each letter that a field's or outermost key's name may begin with: its lower five bits */
+    uint16_t count;
+    uint16_t deepest; /* keys in the longest path: below that nothing is wanted */
+    bool has_forms, has_json;
+    struct body_source source[BODY_SOURCES_MAX];
+};
+
+/* Adds one; the name must stay.  False, and nothing is changed, if there are BODY_SOURCES_MAX. */
+bool body_sources_add(struct body_sources *sources, enum body_source_kind kind, struct drossel_text name);
 
 /* A request's body as it came. */
 struct body {
@@ -66,8 +79,7 @@ struct body_found {
 
 /* Adds the accounts of `body` to `found`, which body_found_init has made empty, and returns found->count.  The body may go
  * afterwards; the buffer must stay.  Sources that do not fit the body's type find nothing. */
-size_t body_accounts(const struct body *body, const struct body_source *sources, size_t source_count,
-                     struct body_found *found);
+size_t body_accounts(const struct body *body, const struct body_sources *sources, struct body_found *found);
 
 /* Makes `found` empty.  `buffer` of `cap` bytes stays the caller's. */
 static inline void body_found_init(struct body_found *found, char *buffer, size_t cap)
@@ -81,8 +93,7 @@ static inline void body_found_init(struct body_found *found, char *buffer, size_
 /* ---- between the parsers; of no interest to callers ---- */
 
 struct body_search {
-    const struct body_source *sources;
-    size_t source_count; /* at most BODY_SOURCES_MAX */
+    const struct body_sources *sources;
     struct body_found *found;
 };
 

@@ -143,7 +143,7 @@ struct pair {
 /* For qs the value begins behind a `]=`, if there is one: `[email]x=eve]=bob` is bob. */
 static inline bool is_name_for_qs(const char *value, size_t size)
 {
-    return unlikely(memchr(value, '=', size) != NULL) && memmem(value, size, "]=", 2) != NULL;
+    return unlikely(scan_find(value, value, value + size, '=') != value + size) && memmem(value, size, "]=", 2) != NULL;
 }
 
 static void keep_value(const struct pair *pair, uint32_t source, const struct body_search *search)
@@ -160,7 +160,7 @@ static void take_value(const struct pair *pair, uint32_t source, const struct bo
     struct drossel_text name = pair->name;
     if (name.size > BODY_NAME_MAX)
         name.size = BODY_NAME_MAX;
-    enum form_name is = form_name_compare(name, search->sources[source].name);
+    enum form_name is = form_name_compare(name, search->sources->source[source].name);
     if (is == FORM_NAME_SAME)
         keep_value(pair, source, search);
     search->found->malformed |= is == FORM_NAME_ARRAY;
@@ -173,22 +173,10 @@ static bool is_long_enough(struct drossel_text name, struct drossel_text wanted)
 
 static void take_pair(const struct pair *pair, const struct body_search *search)
 {
-    for (uint32_t i = 0; i < search->source_count; i++)
-        if (search->sources[i].kind == BODY_FORM && is_long_enough(pair->name, search->sources[i].name))
+    const struct body_source *source = search->sources->source;
+    for (uint32_t i = 0; i < search->sources->count; i++)
+        if (source[i].kind == BODY_FORM && is_long_enough(pair->name, source[i].name))
             take_value(pair, i, search);
-}
-
-/* Most fields differ from the wanted ones in their first letter: a bit for each that those may begin with, by its lower five bits, which know
- * no case. */
-static uint32_t first_letters(const struct body_search *search)
-{
-    uint32_t letters = UINT32_C(1) << (' ' & 31) | UINT32_C(1) << ('[' & 31) | UINT32_C(1) << (']' & 31);
-    for (size_t i = 0; i < search->source_count; i++) {
-        char first = search->sources[i].name.size == 0 ? ' ' : *search->sources[i].name.data;
-        if (search->sources[i].kind == BODY_FORM)
-            letters |= first == '_' ? UINT32_MAX : UINT32_C(1) << (first & 31);
-    }
-    return letters;
 }
 
 /* Not inlined: it has an array on the stack, and hardly any name is written so. */
@@ -219,20 +207,20 @@ static inline const char *name_end(const char *at, const char *end, bool semicol
 }
 
 /* The end of a value.  Each byte is looked at once, however many separators there are; most values are short. */
-static inline const char *value_end(const char *at, const char *end, bool semicolons)
+static inline const char *value_end(const char *begin, const char *at, const char *end, bool semicolons)
 {
     if (semicolons) {
         while (at < end && *at != '&' && *at != ';')
             at++;
         return at;
     }
-    for (unsigned i = 0; i < 2 && end - at >= SCAN_BYTES; i++, at += SCAN_BYTES) {
+    if (end - at >= SCAN_BYTES) {
         uint32_t ends = scan_bits((scan_block)(scan_load(at) == scan_all('&')));
         if (ends != 0)
             return at + __builtin_ctz(ends);
+        at += SCAN_BYTES;
     }
-    const char *separator = at == end ? NULL : memchr(at, '&', (size_t)(end - at));
-    return separator == NULL ? end : separator;
+    return scan_find(begin, at, end, '&');
 }
 
 /* Compiled twice: nearly no body has a semicolon. */
@@ -240,13 +228,13 @@ static inline __attribute__((always_inline)) void read_pairs(struct drossel_text
                                                              const struct body_search *search)
 {
     const char *at = body.data, *end = at + body.size;
-    const uint32_t letters = first_letters(search);
-    for (; at < end; at += at < end) { /* and over the separator */
+    const uint32_t letters = search->sources->form_letters; /* most fields differ from the wanted ones in the first */
+    for (; at < end; at += at < end) {                      /* and over the separator */
         uint32_t encoded;
         const char *name = at, *name_stop = at = name_end(at, end, semicolons, &encoded), *value = at;
         if (at < end && *at == '=') {
             value++;
-            at = value_end(value, end, semicolons);
+            at = value_end(body.data, value, end, semicolons);
         }
         if (likely(encoded == 0 && (letters >> (*name & 31) & 1) == 0))
             continue;
@@ -288,6 +276,6 @@ void form_fields(struct drossel_text body, const struct body_search *search)
     if (body.size == 0)
         return;
     read_pairs(body, false, search);
-    if (memchr(body.data, ';', body.size) != NULL)
+    if (scan_find(body.data, body.data, body.data + body.size, ';') != body.data + body.size)
         read_pairs_at_semicolons(body, search);
 }

@@ -86,14 +86,6 @@ static struct drossel_text read_word(struct json_scan *scan)
 
 /* ---- paths ---- */
 
-static uint16_t count_keys(struct drossel_text path)
-{
-    size_t count = 1;
-    for (size_t i = 0; i < path.size; i++)
-        count += path.data[i] == '.';
-    return (uint16_t)(count < UINT16_MAX ? count : UINT16_MAX);
-}
-
 /* Key number `index` of a path that has so many. */
 static struct drossel_text path_key(struct drossel_text path, size_t index)
 {
@@ -149,23 +141,23 @@ bool json_is_same_key(struct drossel_text key, struct drossel_text wanted)
 /* Is a key at this depth of interest to a source? */
 static bool is_on_path(const struct json_scan *scan, size_t source)
 {
-    return scan->wanted[source] >= scan->depth && scan->matched[source] + (size_t)1 >= scan->depth;
+    return json_keys_wanted(scan, source) >= scan->depth && scan->matched[source] + (size_t)1 >= scan->depth;
 }
 
 static kept_apart void take_key(struct json_scan *scan, struct drossel_text key, bool escapes)
 {
     char decoded[BODY_NAME_MAX];
-    if (scan->depth == 0 || scan->depth > scan->deepest)
+    if (scan->depth == 0 || scan->depth > scan->search->sources->deepest)
         return;
     if (escapes) {
         size_t size = json_decode(key, decoded, sizeof decoded, &scan->faulty);
         key = (struct drossel_text){ decoded, size < sizeof decoded ? size : sizeof decoded };
     }
-    for (size_t i = 0; i < scan->search->source_count; i++) {
+    for (size_t i = 0; i < scan->search->sources->count; i++) {
         if (!is_on_path(scan, i))
             continue;
-        struct drossel_text wanted = scan->search->sources[i].name;
-        if (scan->wanted[i] > 1)
+        struct drossel_text wanted = scan->search->sources->source[i].name;
+        if (json_keys_wanted(scan, i) > 1)
             wanted = path_key(wanted, scan->depth - 1);
         scan->matched[i] =
             (uint16_t)(json_is_same_key(key, wanted) ? scan->depth : scan->depth - 1); /* no deeper than `wanted` */
@@ -175,7 +167,7 @@ static kept_apart void take_key(struct json_scan *scan, struct drossel_text key,
 /* Is the value that begins here one that the source wants? */
 static bool is_wanted(const struct json_scan *scan, size_t source)
 {
-    return scan->wanted[source] == scan->depth && scan->matched[source] == scan->depth && scan->depth > 0;
+    return json_keys_wanted(scan, source) == scan->depth && scan->matched[source] == scan->depth && scan->depth > 0;
 }
 
 /* ---- values ---- */
@@ -188,9 +180,9 @@ static bool is_value_expected(const struct json_scan *scan)
 /* A wanted value of a kind that names no account. */
 static void refuse_value(struct json_scan *scan)
 {
-    if (scan->depth > scan->deepest)
+    if (scan->depth > scan->search->sources->deepest)
         return;
-    for (size_t i = 0; i < scan->search->source_count; i++)
+    for (size_t i = 0; i < scan->search->sources->count; i++)
         scan->faulty |= is_wanted(scan, i);
 }
 
@@ -207,9 +199,9 @@ void json_keep_string(struct json_scan *scan, uint32_t source, struct drossel_te
 
 static void take_string(struct json_scan *scan, struct drossel_text raw, bool escapes)
 {
-    if (scan->depth > scan->deepest)
+    if (scan->depth > scan->search->sources->deepest)
         return;
-    for (uint32_t i = 0; i < scan->search->source_count; i++)
+    for (uint32_t i = 0; i < scan->search->sources->count; i++)
         if (is_wanted(scan, i))
             json_keep_string(scan, i, raw, escapes);
 }
@@ -237,9 +229,9 @@ static void take_word(struct json_scan *scan, struct drossel_text word)
         return refuse_value(scan);
     if (!is_digits(word) && !json_is_number(word))
         scan->faulty = true;
-    if (scan->depth > scan->deepest)
+    if (scan->depth > scan->search->sources->deepest)
         return;
-    for (uint32_t i = 0; i < scan->search->source_count; i++)
+    for (uint32_t i = 0; i < scan->search->sources->count; i++)
         if (is_wanted(scan, i))
             json_keep_number(scan->search, i, word, &scan->faulty);
 }
@@ -346,17 +338,6 @@ static __attribute__((noinline)) void take_tokens(struct json_scan *scan)
         take_token(scan);
 }
 
-static void find_paths(struct json_scan *scan, const struct body_search *search)
-{
-    scan->deepest = 0;
-    for (size_t i = 0; i < search->source_count; i++) {
-        scan->matched[i] = 0;
-        scan->wanted[i] = search->sources[i].kind == BODY_JSON ? count_keys(search->sources[i].name) : 0;
-        if (scan->wanted[i] > scan->deepest)
-            scan->deepest = scan->wanted[i];
-    }
-}
-
 /* Kept apart from the way of forms. */
 own_way kept_apart void json_values(struct drossel_text body, const struct body_search *search)
 {
@@ -373,7 +354,7 @@ own_way kept_apart void json_values(struct drossel_text body, const struct body_
     scan.depth = 0;
     scan.expected = JSON_VALUE;
     scan.faulty = false;
-    find_paths(&scan, search);
+    memset(scan.matched, 0, sizeof scan.matched);
     skip_space(&scan);
     if (scan.at < scan.end && *scan.at == '{')
         take_plain_object(&scan);

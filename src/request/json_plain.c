@@ -2,24 +2,12 @@
 #include "request/json_scan.h"
 #include "hint.h"
 
-/* A bit for each letter that a key of one that is wanted may begin with, by its lower five bits, which know no case. */
-static uint32_t first_letters(const struct json_scan *scan)
-{
-    uint32_t letters = 0;
-    for (size_t i = 0; i < scan->search->source_count; i++) {
-        struct drossel_text name = scan->search->sources[i].name;
-        bool is_usual = name.size > 0 && (unsigned char)*name.data < 0x80;
-        if (scan->wanted[i] == 1)
-            letters |= is_usual ? UINT32_C(1) << (*name.data & 31) : UINT32_MAX;
-    }
-    return letters;
-}
-
 /* A member of the outermost object whose value is a string: take_key and take_string in one. */
 static void take_member(struct json_scan *scan, struct drossel_text key, struct drossel_text value, bool escapes)
 {
-    for (uint32_t i = 0; i < scan->search->source_count; i++)
-        if (scan->wanted[i] == 1 && json_is_same_key(key, scan->search->sources[i].name))
+    const struct body_sources *sources = scan->search->sources;
+    for (uint32_t i = 0; i < sources->count; i++)
+        if (sources->source[i].keys == 1 && json_is_same_key(key, sources->source[i].name))
             json_keep_string(scan, i, value, escapes);
 }
 
@@ -56,7 +44,7 @@ struct drossel_text json_take_plain_members(struct json_scan *scan)
 {
     struct drossel_text last = { NULL, 0 };
     const char *at = scan->at, *end = scan->end;
-    const uint32_t letters = first_letters(scan);
+    const uint32_t letters = scan->search->sources->json_letters;
     scan->depth = scan->is_object[0] = 1;
     scan->expected = JSON_KEY_OR_END;
     do {

@@ -19,14 +19,18 @@ struct json_scan {
     size_t depth; /* open containers */
     enum json_expected expected;
     bool faulty;
-    size_t deepest; /* keys in the longest path: below that nothing is wanted */
     /* For each source: how many keys of its path the keys of the open objects are, counted from the root; 0 for other sources.
      * A key at depth d is the path's d-th only if d - 1 were so before.  Entries above the current depth are stale, and
      * corrected by the next key. */
     uint16_t matched[BODY_SOURCES_MAX];
-    uint16_t wanted[BODY_SOURCES_MAX];         /* keys in its path, at most UINT16_MAX; 0 for sources of other kinds */
     uint8_t is_object[JSON_DEPTH_CHECKED / 8]; /* a bit for each open container */
 };
+
+/* Keys in the source's path; 0 for those of other kinds. */
+static inline size_t json_keys_wanted(const struct json_scan *scan, size_t source)
+{
+    return scan->search->sources->source[source].keys;
+}
 
 /* Which bytes of a block are the quote, a backslash or a control character. */
 static inline uint32_t json_marks_in(const char *at, char quote)

@@ -95,8 +95,8 @@ static inline uint64_t sip_end(struct sip *sip, uint64_t rest, size_t size)
 }
 
 /* Not inlined: who hashes two parts finds its code at hand for the second. */
-__attribute__((noinline)) uint64_t key_part_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind, const void *data,
-                                                 size_t size)
+on_the_way kept_apart uint64_t key_part_hash(const uint8_t secret[KEY_SECRET_BYTES], uint8_t kind, const void *data,
+                                             size_t size)
 {
     const uint8_t *bytes = data;
     struct sip sip = sip_begin(secret, kind);

@@ -66,10 +66,10 @@ static size_t find_delimiter(const struct reader *reader, size_t at)
 
 static void compare_name(struct drossel_text name, const struct body_search *search, struct part *part)
 {
-    for (uint32_t i = 0; i < search->source_count; i++) {
-        if (search->sources[i].kind != BODY_FORM)
+    for (uint32_t i = 0; i < search->sources->count; i++) {
+        if (search->sources->source[i].kind != BODY_FORM)
             continue;
-        enum form_name is = form_name_compare(name, search->sources[i].name);
+        enum form_name is = form_name_compare(name, search->sources->source[i].name);
         part->faulty |= is == FORM_NAME_ARRAY;
         if (is == FORM_NAME_SAME)
             part->sources |= UINT32_C(1) << i;
@@ -167,7 +167,7 @@ static void read_part(struct reader *reader, struct drossel_text text)
         if (!ended)
             read_header(line, reader->search, &part);
     }
-    for (uint32_t i = 0; i < reader->search->source_count; i++)
+    for (uint32_t i = 0; i < reader->search->sources->count; i++)
         if (part.sources >> i & 1)
             body_copy(reader->search, i, (struct drossel_text){ text.data + at, text.size - at });
     if (part.bytes)

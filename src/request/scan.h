@@ -48,4 +48,22 @@ static inline size_t scan_first(scan_block found)
     return (size_t)__builtin_ctz(scan_bits(found) | UINT32_C(1) << SCAN_BYTES);
 }
 
+/* Index behind the last such byte among `size`; 0 if there is none. */
+static inline size_t scan_behind_last(const char *bytes, size_t size, char c)
+{
+    if (size >= SCAN_BYTES) {
+        uint32_t bits = scan_bits((scan_block)(scan_load(bytes + size - SCAN_BYTES) == scan_all(c)));
+        if (bits != 0) /* of its 32 the upper half is never set */
+            return size + SCAN_BYTES - (size_t)__builtin_clz(bits);
+        size -= SCAN_BYTES;
+    }
+    while (size > 0 && bytes[size - 1] != c)
+        size--;
+    return size;
+}
+
+/* The first such byte in [at, end), else end.  From `begin` on, no later than at, bytes may be read: where there is less than a block, the last one
+ * is looked at again. */
+const char *scan_find(const char *begin, const char *at, const char *end, char c);
+
 #endif

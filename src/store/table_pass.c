@@ -1,17 +1,22 @@
 /*
  * The short way: charges of keys that have a slot and room.
  *
- * Nearly all are of keys of which no stamp is closed; then two words of the slot are read and written under its guard, and nothing is
- * copied.  Whatever is not as expected is left to store_table_charge, with nothing changed.
+ * Nearly all are of keys of which no stamp is closed; then two words of the slot are read and written under its guard.  With closed stamps
+ * it is the log as well.  Whatever is not as expected is left to store_table_charge, with nothing changed.
  */
 #include "store/store.h"
 
 #include "hint.h"
 
+static inline bool is_plain(const struct slot *slot, const struct store_pass *pass, uint64_t now_ns)
+{
+    return table_is_plain(slot, pass->key, pass->limit_id, now_ns);
+}
+
 /* Charges a held slot's tally, which is yet to be written.  False if there is more to it. */
 static inline bool pass_tally(const struct slot *slot, uint64_t now_ns, struct store_pass *pass)
 {
-    if (unlikely(!table_is_open(slot, pass->key, pass->limit_id, now_ns)))
+    if (unlikely(!table_is_open(slot)))
         return false;
     pass->used = engine_pass_tally(table_tally(slot), pass->limit, pass->cost, now_ns);
     pass->remaining = pass->limit->capacity - pass->used;
@@ -24,28 +29,40 @@ static inline bool put_tally(struct slot *slot, uint64_t now_ns, uint32_t ticket
     return table_put_tally(slot, ticket, (struct engine_tally){ .time_ns = now_ns, .tally = (uint32_t)pass->used });
 }
 
-/* Charges a copy of all of its state.  False, and nothing is held, if there is not room.  Not inlined: of a limit of 50 a key that has closed a
- * stamp needs it, of a limit of thousands hardly any. */
-static __attribute__((noinline)) bool pass_copy(struct table *table, const struct slot *slot, uint64_t now_ns,
-                                                uint32_t ticket, struct store_pass *pass, struct table_hold *hold)
+/* What a charge comes to, in two registers. */
+struct stamped {
+    uint64_t used; /* 0: there is not room */
+    uint64_t more_ns;
+};
+
+static inline struct stamped charge_stamps(struct engine_state *state, const struct store_pass *pass, uint64_t now_ns)
 {
     struct engine_verdict verdict;
-    table_copy(table, slot, pass->limit_id, now_ns, ticket, hold);
-    if (!engine_pass(&hold->state, pass->limit, pass->cost, now_ns, &verdict)) {
-        table_drop(table, hold);
-        return false;
-    }
-    pass->remaining = verdict.remaining;
-    pass->used = verdict.used;
-    pass->more_ns = verdict.more_ns;
-    return true;
+    if (unlikely(pass->cost == 0 || !engine_pass(state, pass->limit, pass->cost, now_ns, &verdict)))
+        return (struct stamped){ 0 };
+    return (struct stamped){ verdict.used, verdict.more_ns };
 }
 
-static __attribute__((noinline)) bool pass_copy_of_one(struct table *table, const struct slot *slot, uint64_t now_ns,
-                                                       uint32_t ticket, struct store_pass *pass)
+static inline void tell(struct stamped stamped, struct store_pass *pass)
 {
-    struct table_hold hold;
-    return pass_copy(table, slot, now_ns, ticket, pass, &hold) && table_put(table, &hold, pass->key, pass->limit_id);
+    pass->used = stamped.used;
+    pass->remaining = pass->limit->capacity - stamped.used;
+    pass->more_ns = stamped.more_ns;
+}
+
+/* Charges a held slot that has closed stamps, and frees it.  Not inlined: of a limit of 50 nearly each key has some, of a limit of thousands hardly
+ * any. */
+static own_way kept_apart struct stamped pass_stamps(struct slot *slot, const struct engine_limit *limit, uint64_t cost,
+                                                     uint64_t now_ns, uint32_t ticket)
+{
+    struct store_pass pass = { .limit = limit, .cost = cost };
+    struct engine_state state = table_stamps(slot);
+    struct stamped stamped = charge_stamps(&state, &pass, now_ns);
+    if (unlikely(stamped.used == 0))
+        table_give_back(slot, ticket);
+    else if (unlikely(!table_put_stamps(slot, ticket, &state)))
+        stamped.used = 0;
+    return stamped;
 }
 
 inline bool store_table_pass_one(struct table *table, struct store_pass *pass, uint64_t now_ns)
@@ -54,12 +71,14 @@ inline bool store_table_pass_one(struct table *table, struct store_pass *pass, u
     struct slot *slot = table_take_guard(table, pass->key, now_ns, ticket);
     if (unlikely(slot == NULL))
         return false;
+    if (unlikely(!is_plain(slot, pass, now_ns))) {
+        table_give_back(slot, ticket);
+        return false;
+    }
     if (likely(pass_tally(slot, now_ns, pass)))
         return put_tally(slot, now_ns, ticket, pass);
-    struct store_pass apart = *pass; /* so that the caller's may live in registers */
-    bool passes = pass_copy_of_one(table, slot, now_ns, ticket, &apart);
-    *pass = apart;
-    return passes;
+    tell(pass_stamps(slot, pass->limit, pass->cost, now_ns, ticket), pass);
+    return pass->used != 0;
 }
 
 /* The guard of one of several was taken from us between looking and writing, and others are written already: it is charged alone. */
@@ -79,10 +98,22 @@ struct taken {
     uint32_t ticket, count;
 };
 
-static void give_all_back(const struct taken *taken)
+/* Returns false, for those who have failed then. */
+static bool give_all_back(const struct taken *taken)
 {
     for (uint32_t i = 0; i < taken->count; i++)
         table_give_back(taken->slot[i], taken->ticket);
+    return false;
+}
+
+/* False: not all can be charged here. */
+static inline bool take(struct table *table, const struct store_pass *pass, uint64_t now_ns, struct taken *taken)
+{
+    struct slot *slot = table_take_guard(table, pass->key, now_ns, taken->ticket);
+    if (unlikely(slot == NULL))
+        return false;
+    taken->slot[taken->count++] = slot;
+    return is_plain(slot, pass, now_ns);
 }
 
 static inline bool holds_all(const struct taken *taken)
@@ -93,54 +124,54 @@ static inline bool holds_all(const struct taken *taken)
     return true;
 }
 
-/* Goes on from the first charge that is more than a tally; its slot is held.  Apart, because so many copies are a large frame. */
-static __attribute__((noinline)) bool pass_mixed(struct table *table, struct store_pass *pass, uint32_t count,
-                                                 uint64_t now_ns, struct taken *taken)
+static bool put_mixed(struct slot *slot, uint64_t now_ns, uint32_t ticket, const struct store_pass *pass,
+                      const struct engine_state *state)
 {
-    struct table_hold hold[STORE_PASS_MAX]; /* set where a bit says so */
-    uint32_t copies = 0;
-    for (uint32_t i = taken->count; i < count; i = ++taken->count) {
-        struct slot *slot = taken->slot[i];
-        if (copies != 0) {
-            slot = taken->slot[i] = table_take_guard(table, pass[i].key, now_ns, taken->ticket);
-            if (slot != NULL && pass_tally(slot, now_ns, &pass[i]))
-                continue;
+    return state != NULL ? table_put_stamps(slot, ticket, state) : put_tally(slot, now_ns, ticket, pass);
+}
+
+/* Goes on from the charge taken last, which is more than a tally.  Apart, because so many states are a large frame. */
+static kept_apart bool pass_mixed(struct table *table, struct store_pass *pass, uint32_t count, uint64_t now_ns,
+                                  struct taken *taken)
+{
+    struct engine_state state[STORE_PASS_MAX]; /* set where a bit says so */
+    uint32_t stamped = 0;
+    for (uint32_t i = taken->count - 1;;) {
+        if (!pass_tally(taken->slot[i], now_ns, &pass[i])) {
+            state[i] = table_stamps(taken->slot[i]);
+            tell(charge_stamps(&state[i], &pass[i], now_ns), &pass[i]);
+            stamped |= UINT32_C(1) << i;
         }
-        if (slot == NULL || !pass_copy(table, slot, now_ns, taken->ticket, &pass[i], &hold[i]))
+        if (pass[i].used == 0)
+            return give_all_back(taken);
+        if (++i == count)
             break;
-        copies |= UINT32_C(1) << i;
+        if (!take(table, &pass[i], now_ns, taken))
+            return give_all_back(taken);
     }
-    if (taken->count < count || !holds_all(taken)) {
-        give_all_back(taken);
-        return false;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        bool is_put = (copies >> i & 1) != 0 ? table_put(table, &hold[i], pass[i].key, pass[i].limit_id)
-                                             : put_tally(taken->slot[i], now_ns, taken->ticket, &pass[i]);
-        if (!is_put)
+    if (!holds_all(taken))
+        return give_all_back(taken);
+    for (uint32_t i = 0; i < count; i++)
+        if (!put_mixed(taken->slot[i], now_ns, taken->ticket, &pass[i], (stamped >> i & 1) != 0 ? &state[i] : NULL))
             pass_late(table, &pass[i], now_ns);
-    }
     return true;
 }
 
 /* Not inlined: of two charges compilers would write the code twice. */
-__attribute__((noinline)) bool store_table_pass(struct table *table, struct store_pass *pass, uint32_t count,
-                                                uint64_t now_ns)
+on_the_way kept_apart bool store_table_pass(struct table *table, struct store_pass *pass, uint32_t count,
+                                            uint64_t now_ns)
 {
     struct taken taken; /* not cleared */
     taken.ticket = table_ticket(table);
-    for (taken.count = 0; taken.count < count; taken.count++) {
-        uint32_t i = taken.count;
-        taken.slot[i] = table_take_guard(table, pass[i].key, now_ns, taken.ticket);
-        if (unlikely(taken.slot[i] == NULL))
-            break;
+    taken.count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (unlikely(!take(table, &pass[i], now_ns, &taken)))
+            return give_all_back(&taken);
         if (unlikely(!pass_tally(taken.slot[i], now_ns, &pass[i])))
             return pass_mixed(table, pass, count, now_ns, &taken);
     }
-    if (unlikely(taken.count < count || !holds_all(&taken))) {
-        give_all_back(&taken);
-        return false;
-    }
+    if (unlikely(!holds_all(&taken)))
+        return give_all_back(&taken);
     for (uint32_t i = 0; i < count; i++)
         if (unlikely(!put_tally(taken.slot[i], now_ns, taken.ticket, &pass[i])))
             pass_late(table, &pass[i], now_ns);

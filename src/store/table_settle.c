@@ -9,24 +9,16 @@ static __attribute__((noinline)) uint64_t settle_copy(struct table *table, const
                                                       const struct store_settlement *of, uint64_t now_ns)
 {
     struct table_hold hold;
-    uint64_t back = 0;
-    for (;;) {
-        switch (table_take(table, of->key, of->limit_id, now_ns, table_ticket(table), &hold)) {
-        case TABLE_ABSENT:
-            return 0;
-        case TABLE_BUSY:
-            table_wait(table, &hold, now_ns);
-            break;
-        case TABLE_TAKEN:
-            if (of->clears)
-                engine_clear(&hold.state, limit, now_ns);
-            else
-                back = engine_refund(&hold.state, limit, of->cost, of->mark, now_ns);
-            if (table_put(table, &hold, of->key, of->limit_id))
-                return back;
-            break;
-        }
+    while (table_take_waiting(table, of->key, of->limit_id, now_ns, &hold)) {
+        uint64_t back = 0;
+        if (of->clears)
+            engine_clear(&hold.state, limit, now_ns);
+        else
+            back = engine_refund(&hold.state, limit, of->cost, of->mark, now_ns);
+        if (table_put(table, &hold, of->key, of->limit_id))
+            return back;
     }
+    return 0;
 }
 
 /* Does it to a slot of which nothing but its tally matters.  False, and nothing is held, if there is more to it. */
@@ -38,7 +30,7 @@ static inline bool settle_tally(struct table *table, const struct engine_limit *
     *back = 0;
     if (unlikely(slot == NULL))
         return false;
-    if (unlikely(!table_is_open(slot, of->key, of->limit_id, now_ns))) {
+    if (unlikely(!table_is_plain(slot, of->key, of->limit_id, now_ns) || !table_is_open(slot))) {
         table_give_back(slot, ticket);
         return false;
     }
@@ -51,8 +43,8 @@ static inline bool settle_tally(struct table *table, const struct engine_limit *
 }
 
 /* Not inlined: called twice for each charge, and what is called first for a request has to come from memory. */
-__attribute__((noinline)) uint64_t store_table_settle(struct table *table, const struct store_settlement *of,
-                                                      uint64_t now_ns)
+on_the_way kept_apart uint64_t store_table_settle(struct table *table, const struct store_settlement *of,
+                                                  uint64_t now_ns)
 {
     const struct engine_limit *limit = table_engine_at(table, of->limit_id);
     uint64_t back;

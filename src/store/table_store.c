@@ -77,14 +77,7 @@ APART void judge_beside_block(struct table *table, struct store_batch *batch)
 APART void extend_block(struct table *table, struct store_charge *charge, uint64_t now_ns)
 {
     struct table_hold hold;
-    for (;;) {
-        enum table_taking taking = table_take(table, charge->key, charge->limit_id, now_ns, table_ticket(table), &hold);
-        if (taking == TABLE_ABSENT)
-            return;
-        if (taking == TABLE_BUSY) {
-            table_wait(table, &hold, now_ns);
-            continue;
-        }
+    while (table_take_waiting(table, charge->key, charge->limit_id, now_ns, &hold)) {
         struct engine_verdict verdict;
         engine_judge(&hold.state, charge->limit, charge->cost, now_ns, &verdict);
         if (!verdict.blocked) { /* lifted just now: this request was refused by it all the same */
@@ -287,25 +280,16 @@ APART void settle_late(struct table *table, struct store_batch *batch, uint32_t 
     struct store_charge *charge = &batch->charge[i];
     struct table_hold *hold = &batch->hold[i];
     struct engine_verdict verdict;
-    for (;;) {
-        switch (table_insert(table, charge->key, charge->limit_id, batch->now_ns, table_ticket(table), hold)) {
-        case TABLE_ABSENT:
+    while (table_insert_waiting(table, charge->key, charge->limit_id, batch->now_ns, hold)) {
+        engine_judge(&hold->state, charge->limit, charge->cost, batch->now_ns, &verdict);
+        if (!admitted && verdict.allowed) { /* what refused the request still refuses it */
+            table_drop(table, hold);
             return;
-        case TABLE_BUSY:
-            table_wait(table, hold, batch->now_ns);
-            break;
-        case TABLE_TAKEN:
-            engine_judge(&hold->state, charge->limit, charge->cost, batch->now_ns, &verdict);
-            if (!admitted && verdict.allowed) { /* what refused the request still refuses it */
-                table_drop(table, hold);
-                return;
-            }
-            charge->verdict = verdict;
-            charge->told = false;
-            if (settle_one(table, batch, i, admitted))
-                return;
-            break;
         }
+        charge->verdict = verdict;
+        charge->told = false;
+        if (settle_one(table, batch, i, admitted))
+            return;
     }
 }
 

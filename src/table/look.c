@@ -80,6 +80,13 @@ bool table_next(const struct table *table, uint64_t *slot, struct table_entry *e
     return table_next_before(table, slot, UINT64_MAX, entry);
 }
 
+/* Where it is, is near enough to its home; behind the last home lie some slots more. */
+struct table_key table_entry_key(const struct table *table, const struct table_entry *entry)
+{
+    uint64_t last = table->keys - 1;
+    return (struct table_key){ .home = entry->slot < last ? entry->slot : last, .tag = entry->tag };
+}
+
 bool table_forget(struct table *table, const struct table_entry *entry, uint64_t now_ns)
 {
     struct slot *slot = &table->slots[entry->slot];

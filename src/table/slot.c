@@ -233,7 +233,7 @@ enum table_taking table_take(struct table *table, struct table_key key, uint16_t
     return table_take_found(table, key, limit, now_ns, ticket, hold);
 }
 
-/* ---- tallies ---- */
+/* ---- bit by bit ---- */
 
 /* Of a blocked key the guard is not touched: others who ask for it in vain do not wait for its line. */
 inline struct slot *table_take_guard(struct table *table, struct table_key key, uint64_t now_ns, uint32_t ticket)
@@ -253,12 +253,16 @@ inline struct slot *table_take_guard(struct table *table, struct table_key key, 
     return NULL;
 }
 
-inline bool table_is_open(const struct slot *slot, struct table_key key, uint16_t limit, uint64_t now_ns)
+inline bool table_is_plain(const struct slot *slot, struct table_key key, uint16_t limit, uint64_t now_ns)
 {
     return likely(atomic_load_explicit(&slot->key, memory_order_relaxed) == (key.tag | limit) &&
                   atomic_load_explicit(&slot->time_ns, memory_order_relaxed) <= now_ns &&
-                  atomic_load_explicit(&slot->block_end_ns, memory_order_relaxed) <= now_ns &&
-                  engine_is_open(atomic_load_explicit(&slot->log[3], memory_order_relaxed)));
+                  atomic_load_explicit(&slot->block_end_ns, memory_order_relaxed) <= now_ns);
+}
+
+inline bool table_is_open(const struct slot *slot)
+{
+    return engine_is_open(atomic_load_explicit(&slot->log[3], memory_order_relaxed));
 }
 
 inline struct engine_tally table_tally(const struct slot *slot)
@@ -288,11 +292,28 @@ inline bool table_put_cleared(struct slot *slot, uint32_t ticket, uint64_t now_n
     return put_back(slot, ticket);
 }
 
-void table_copy(struct table *table, const struct slot *slot, uint16_t limit, uint64_t now_ns, uint32_t ticket,
-                struct table_hold *hold)
+inline struct engine_state table_stamps(const struct slot *slot)
 {
-    *hold = (struct table_hold){ .slot = (uint64_t)(slot - table->slots), .ticket = ticket };
-    copy_state(table, slot, limit, now_ns, &hold->state);
+    return (struct engine_state){ .time_ns = atomic_load_explicit(&slot->time_ns, memory_order_relaxed),
+                                  .log = { atomic_load_explicit(&slot->log[0], memory_order_relaxed),
+                                           atomic_load_explicit(&slot->log[1], memory_order_relaxed),
+                                           atomic_load_explicit(&slot->log[2], memory_order_relaxed),
+                                           atomic_load_explicit(&slot->log[3], memory_order_relaxed) },
+                                  .tally = atomic_load_explicit(&slot->meta, memory_order_relaxed) & SLOT_TALLY };
+}
+
+inline bool table_put_stamps(struct slot *slot, uint32_t ticket, const struct engine_state *state)
+{
+    if (unlikely(atomic_load_explicit(&slot->guard, memory_order_acquire) != ticket))
+        return false;
+    uint32_t meta = atomic_load_explicit(&slot->meta, memory_order_relaxed) & ~SLOT_TALLY;
+    atomic_store_explicit(&slot->log[0], state->log[0], memory_order_relaxed);
+    atomic_store_explicit(&slot->log[1], state->log[1], memory_order_relaxed);
+    atomic_store_explicit(&slot->log[2], state->log[2], memory_order_relaxed);
+    atomic_store_explicit(&slot->log[3], state->log[3], memory_order_relaxed);
+    atomic_store_explicit(&slot->time_ns, state->time_ns, memory_order_relaxed);
+    atomic_store_explicit(&slot->meta, meta | (state->tally & SLOT_TALLY), memory_order_relaxed);
+    return put_back(slot, ticket);
 }
 
 /* ---- insertion ---- */

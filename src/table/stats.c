@@ -77,6 +77,14 @@ inline void table_stats_count(struct table *table, uint32_t limit, enum table_ve
     atomic_fetch_add_explicit(&count[tally], 1, memory_order_relaxed);
 }
 
+inline void table_stats_add_passed(struct table *table, uint32_t limit, uint64_t count)
+{
+    if (unlikely(limit >= counted(table)))
+        return;
+    struct limit_stats *stats = &table_stats_of(table)->limits[thread_own.shard][limit];
+    atomic_fetch_add_explicit(&stats->count[TABLE_PASSED], count, memory_order_relaxed);
+}
+
 inline void table_stats_count_passed(struct table *table, uint32_t limit, bool is_dry_run)
 {
     _Static_assert(TABLE_LIMIT_REQUEST < TABLE_LIMIT_FIRST, "who counts a policy's limit counts requests, too");

@@ -65,6 +65,9 @@ void table_stats_fetch(const struct table *table, uint32_t limit);
 /* Counts one of a limit (registry index).  One atomic add. */
 void table_stats_count(struct table *table, uint32_t limit, enum table_verdict tally, bool is_dry_run);
 
+/* Counts so many that a limit let pass.  One atomic add. */
+void table_stats_add_passed(struct table *table, uint32_t limit, uint64_t count);
+
 /* Counts that a limit let pass what the request asked for, and that the request passed: as two of the above. */
 void table_stats_count_passed(struct table *table, uint32_t limit, bool is_dry_run);
 

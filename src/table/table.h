@@ -170,21 +170,22 @@ enum table_taking table_take(struct table *table, struct table_key key, uint16_t
 enum table_taking table_take_found(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
                                    uint32_t ticket, struct table_hold *hold);
 
-/* The same bit by bit, for keys of which no more than two words matter; by its address, a slot stays in a register.  The slot of table_find that is
- * not blocked, with its guard taken; NULL, and nothing is held, if that is not to be had at once. */
+/* The same bit by bit, of a limit that is_plain; by its address, a slot stays in a register.  The slot of table_find that is not blocked, with its
+ * guard taken; NULL, and nothing is held, if that is not to be had at once. */
 struct slot;
 struct slot *table_take_guard(struct table *table, struct table_key key, uint64_t now_ns, uint32_t ticket);
-/* Is all of its state that matters in its tally (engine_is_open)?  Not if it was written under another limit, is blocked, or has times ahead of
- * now. */
-bool table_is_open(const struct slot *slot, struct table_key key, uint16_t limit, uint64_t now_ns);
+/* Is there nothing but what is counted?  Not if it was written under another limit, is blocked, or has times ahead of now. */
+bool table_is_plain(const struct slot *slot, struct table_key key, uint16_t limit, uint64_t now_ns);
+/* Then: is all of that in its tally (engine_is_open)? */
+bool table_is_open(const struct slot *slot);
 struct engine_tally table_tally(const struct slot *slot);
-/* As table_holds, table_put and table_drop. */
+struct engine_state table_stamps(const struct slot *slot);    /* its block and strikes are 0 */
+/* As table_holds, table_put and table_drop; the block and the strikes stay as they are. */
 bool table_is_ours(const struct slot *slot, uint32_t ticket);
-bool table_put_tally(struct slot *slot, uint32_t ticket, struct engine_tally tally);  /* but for block_end_ns */
-bool table_put_cleared(struct slot *slot, uint32_t ticket, uint64_t now_ns);           /* what engine_clear makes of it */
+bool table_put_tally(struct slot *slot, uint32_t ticket, struct engine_tally tally);
+bool table_put_stamps(struct slot *slot, uint32_t ticket, const struct engine_state *state);
 void table_give_back(struct slot *slot, uint32_t ticket);
-/* If there is more to it: goes on as table_take_found does. */
-void table_copy(struct table *table, const struct slot *slot, uint16_t limit, uint64_t now_ns, uint32_t ticket, struct table_hold *hold);
+bool table_put_cleared(struct slot *slot, uint32_t ticket, uint64_t now_ns);  /* what engine_clear makes of it */
 
 /* As table_take, but gives an absent key a slot: a free one, else that of the key whose loss changes least.  The slot is the
  * key's from then on, fresh.  Never waits. */
@@ -194,6 +195,10 @@ enum table_taking table_insert(struct table *table, struct table_key key, uint16
 /* After TABLE_BUSY: waits until the guard in the way was freed or has changed hands; takes it from the dead, and from those who
  * stand still for too long, repairs the slot and frees it.  The caller holds no guard meanwhile, so nobody waits in a circle. */
 void table_wait(struct table *table, const struct table_hold *busy, uint64_t now_ns);
+
+/* table_take and table_insert by those who hold no guard, and wait.  False: TABLE_ABSENT. */
+bool table_take_waiting(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, struct table_hold *hold);
+bool table_insert_waiting(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns, struct table_hold *hold);
 
 /* Does the hold still own its guard? */
 bool table_holds(const struct table *table, const struct table_hold *hold);
@@ -224,6 +229,9 @@ struct table_entry {
 bool table_next(const struct table *table, uint64_t *slot, struct table_entry *entry);
 /* The same before slot `end` only: for those who look through a large table bit by bit.  False leaves `*slot` at the end. */
 bool table_next_before(const struct table *table, uint64_t *slot, uint64_t end, struct table_entry *entry);
+
+/* The entry's key, by which its slot is found as long as it holds it; not its true home, which nobody knows. */
+struct table_key table_entry_key(const struct table *table, const struct table_entry *entry);
 
 /* Frees the slot if it still holds this entry's key.  Waits for a writer.  True if it was freed. */
 bool table_forget(struct table *table, const struct table_entry *entry, uint64_t now_ns);

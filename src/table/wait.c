@@ -93,3 +93,21 @@ void table_wait(struct table *table, const struct table_hold *busy, uint64_t now
     }
     take_over(table, slot, seen, now_ns);
 }
+
+bool table_take_waiting(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
+                        struct table_hold *hold)
+{
+    enum table_taking taking;
+    while ((taking = table_take(table, key, limit, now_ns, table_ticket(table), hold)) == TABLE_BUSY)
+        table_wait(table, hold, now_ns);
+    return taking == TABLE_TAKEN;
+}
+
+bool table_insert_waiting(struct table *table, struct table_key key, uint16_t limit, uint64_t now_ns,
+                          struct table_hold *hold)
+{
+    enum table_taking taking;
+    while ((taking = table_insert(table, key, limit, now_ns, table_ticket(table), hold)) == TABLE_BUSY)
+        table_wait(table, hold, now_ns);
+    return taking == TABLE_TAKEN;
+}

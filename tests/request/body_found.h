@@ -11,8 +11,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct body_source body_form_email[] = { { BODY_FORM, DROSSEL_TEXT("email") } };
-static const struct body_source body_json_email[] = { { BODY_JSON, DROSSEL_TEXT("email") } };
+struct body_wanted {
+    enum body_source_kind kind;
+    struct drossel_text name;
+};
+
+static inline struct body_sources body_sources_of(const struct body_wanted *wanted, size_t count)
+{
+    struct body_sources sources = { 0 };
+    for (size_t i = 0; i < count; i++)
+        assert_true(body_sources_add(&sources, wanted[i].kind, wanted[i].name));
+    return sources;
+}
+
+static inline size_t body_find(const struct body *body, const struct body_wanted *wanted, size_t count,
+                               struct body_found *found)
+{
+    struct body_sources sources = body_sources_of(wanted, count);
+    return body_accounts(body, &sources, found);
+}
+
+static const struct body_wanted body_form_email[] = { { BODY_FORM, DROSSEL_TEXT("email") } };
+static const struct body_wanted body_json_email[] = { { BODY_JSON, DROSSEL_TEXT("email") } };
 
 struct body_case {
     const char *type;
@@ -37,7 +57,7 @@ static inline void body_describe(const struct body_found *found, char *out, size
 }
 
 /* The body is read from memory of its exact size, so that one byte too many is seen. */
-static inline void body_assert(const struct body_case *test, const struct body_source *sources, size_t source_count)
+static inline void body_assert(const struct body_case *test, const struct body_wanted *sources, size_t source_count)
 {
     static char buffer[BODY_BUFFER_BYTES], described[2 * BODY_BUFFER_BYTES];
     char *bytes = malloc(test->bytes.size + 1);
@@ -50,7 +70,7 @@ static inline void body_assert(const struct body_case *test, const struct body_s
                          .bytes = { copy, test->bytes.size } };
     struct body_found found;
     body_found_init(&found, buffer, sizeof buffer);
-    size_t count = body_accounts(&body, sources, source_count, &found);
+    size_t count = body_find(&body, sources, source_count, &found);
     free(bytes); /* values are in the buffer, not in the body */
     assert_int_equal(count, found.count);
     body_describe(&found, described, sizeof described);

@@ -11,7 +11,7 @@
 #define FORM "application/x-www-form-urlencoded"
 
 static const struct drossel_text form_type = DROSSEL_TEXT(FORM);
-static const struct body_source both[] = { { BODY_FORM, DROSSEL_TEXT("email") }, { BODY_JSON, DROSSEL_TEXT("email") } };
+static const struct body_wanted both[] = { { BODY_FORM, DROSSEL_TEXT("email") }, { BODY_JSON, DROSSEL_TEXT("email") } };
 
 static void both_kinds_of_sources_are_looked_for(void **state)
 {
@@ -33,9 +33,9 @@ static void a_value_tells_its_source(void **state)
     struct body body = { .content_types = &form_type,
                          .content_type_count = 1,
                          .bytes = DROSSEL_TEXT("login=eve&email=bob&login=bob") };
-    struct body_source sources[] = { { BODY_FORM, DROSSEL_TEXT("email") }, { BODY_FORM, DROSSEL_TEXT("login") } };
+    struct body_wanted sources[] = { { BODY_FORM, DROSSEL_TEXT("email") }, { BODY_FORM, DROSSEL_TEXT("login") } };
     body_found_init(&found, buffer, sizeof buffer);
-    assert_int_equal(body_accounts(&body, sources, 2, &found), 3);
+    assert_int_equal(body_find(&body, sources, 2, &found), 3);
     assert_int_equal(found.value[0].source, 1);
     assert_int_equal(found.value[1].source, 0);
     assert_int_equal(found.value[2].source, 1);
@@ -71,7 +71,7 @@ static void what_cannot_be_read_is_malformed(void **state)
         char buffer[64];
         struct body_found found;
         body_found_init(&found, buffer, sizeof buffer);
-        assert_int_equal(body_accounts(&table[i].body, body_form_email, 1, &found), 1);
+        assert_int_equal(body_find(&table[i].body, body_form_email, 1, &found), 1);
         assert_int_equal(found.malformed, table[i].malformed);
         assert_false(found.too_many);
     }
@@ -87,7 +87,7 @@ static void more_values_than_are_kept_are_told(void **state)
         size += (size_t)sprintf(bytes + size, "email=bob%zu&email=bob%zu&email=bob1&", i, i);
         struct body body = { .content_types = &form_type, .content_type_count = 1, .bytes = { bytes, size } };
         body_found_init(&found, buffer, sizeof buffer);
-        assert_int_equal(body_accounts(&body, body_form_email, 1, &found), i < BODY_VALUES_MAX ? i : BODY_VALUES_MAX);
+        assert_int_equal(body_find(&body, body_form_email, 1, &found), i < BODY_VALUES_MAX ? i : BODY_VALUES_MAX);
         assert_int_equal(found.too_many, i > BODY_VALUES_MAX);
         assert_false(found.malformed);
     }
@@ -107,7 +107,7 @@ static void a_value_that_does_not_fit_is_told_and_hides_none(void **state)
         struct body_found found;
         struct body body = { .bytes = bodies[i] };
         body_found_init(&found, buffer, 8);
-        assert_int_equal(body_accounts(&body, both, 2, &found), 1);
+        assert_int_equal(body_find(&body, both, 2, &found), 1);
         assert_memory_equal(found.value[0].text.data, "bob", 3);
         assert_true(found.too_many);
         assert_memory_equal(buffer + 8, "!!!!!!!", 8);
@@ -121,7 +121,7 @@ static void without_sources_nothing_is_found(void **state)
     struct body_found found;
     struct body body = { .content_types = &form_type, .content_type_count = 1, .bytes = DROSSEL_TEXT("email=%") };
     body_found_init(&found, buffer, sizeof buffer);
-    assert_int_equal(body_accounts(&body, NULL, 0, &found), 0);
+    assert_int_equal(body_find(&body, NULL, 0, &found), 0);
     assert_false(found.malformed);
 }
 

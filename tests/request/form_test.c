@@ -55,12 +55,12 @@ static void no_spelling_of_the_name_hides_a_field(void **state)
         { FORM, DROSSEL_TEXT("email]x]=&x[email]=bob&[x]email=bob&emai[l]=bob"), "" },
     };
     BODY_ASSERT_ALL(table, body_form_email);
-    static const struct body_source user_email[] = { { BODY_FORM, DROSSEL_TEXT("user_email") } };
+    static const struct body_wanted user_email[] = { { BODY_FORM, DROSSEL_TEXT("user_email") } };
     static const struct body_case php[] = {
         { FORM, DROSSEL_TEXT("user_email=a&user.email=b&user+email=c&user%5Bemail=d&user-email=e"), "a|b|c|d" },
     };
     BODY_ASSERT_ALL(php, user_email);
-    static const struct body_source nested[] = { { BODY_FORM, DROSSEL_TEXT("user[email]") } };
+    static const struct body_wanted nested[] = { { BODY_FORM, DROSSEL_TEXT("user[email]") } };
     static const struct body_case rails[] = {
         { FORM, DROSSEL_TEXT("user[email]=a&[user][email]=b&user]][email=c&user%5Bemail%5Djunk=d&User[[Email]]]=e"),
           "a|b|c|d|e" },
@@ -298,7 +298,8 @@ static void a_reader_of_single_bytes_finds_the_same(void **state)
         struct body_found found, expected;
         body_found_init(&found, buffers[0], sizeof buffers[0]);
         body_found_init(&expected, buffers[1], sizeof buffers[1]);
-        struct body_search search = { body_form_email, 1, &found };
+        struct body_sources sources = body_sources_of(body_form_email, 1);
+        struct body_search search = { &sources, &found };
         form_fields((struct drossel_text){ body, size }, &search);
         expect((struct drossel_text){ body, size }, &expected);
         free(body);

@@ -40,7 +40,7 @@ static void every_value_of_a_key_is_found(void **state)
 static void a_path_leads_through_objects(void **state)
 {
     (void)state;
-    static const struct body_source path[] = { { BODY_JSON, DROSSEL_TEXT("data.user.id") },
+    static const struct body_wanted path[] = { { BODY_JSON, DROSSEL_TEXT("data.user.id") },
                                                { BODY_JSON, DROSSEL_TEXT("data.user") } };
     static const struct body_case table[] = {
         { JSON, DROSSEL_TEXT("{\"data\":{\"user\":{\"id\":\"bob\"}}}"), "bob!" },
@@ -82,7 +82,7 @@ static void text_is_decoded(void **state)
         { JSON, DROSSEL_TEXT("{\"email\":\"\\x\"}"), "x!" },
     };
     BODY_ASSERT_ALL(table, body_json_email);
-    static const struct body_source password_k[] = { { BODY_JSON, DROSSEL_TEXT("userk") } };
+    static const struct body_wanted password_k[] = { { BODY_JSON, DROSSEL_TEXT("userk") } };
     static const struct body_case folded[] = {
         { JSON,
           DROSSEL_TEXT("{\"u\xc5\xbf"
@@ -156,7 +156,8 @@ static void last_text(uint64_t value, char out[32])
     static char buffer[BODY_BUFFER_BYTES];
     char body[64];
     struct body_found found;
-    const struct body_search search = { body_json_email, 1, &found };
+    struct body_sources sources = body_sources_of(body_json_email, 1);
+    const struct body_search search = { &sources, &found };
     body_found_init(&found, buffer, sizeof buffer);
     snprintf(body, sizeof body, "{\"email\":%llu}", (unsigned long long)value);
     json_values((struct drossel_text){ body, strlen(body) }, &search);
@@ -325,7 +326,7 @@ static bool finds(const struct body_found *found, const char *text)
 static void a_library_agrees_on_what_is_json(void **state)
 {
     (void)state;
-    static const struct body_source nowhere = { BODY_JSON, DROSSEL_TEXT("none") };
+    static const struct body_wanted nowhere = { BODY_JSON, DROSSEL_TEXT("none") };
     static const struct drossel_text type = DROSSEL_TEXT(JSON);
     uint64_t seed = 5;
     unsigned accepted = 0, found_values = 0;
@@ -337,11 +338,11 @@ static void a_library_agrees_on_what_is_json(void **state)
         struct body_found found;
         json_t *model = json_loadb(bytes, body.bytes.size, JSON_DECODE_ANY, NULL);
         body_found_init(&found, buffer, sizeof buffer);
-        body_accounts(&body, &nowhere, 1, &found);
+        body_find(&body, &nowhere, 1, &found);
         bool blank = strspn(bytes, " ") >= body.bytes.size;
         if (!blank && found.malformed != (model == NULL))
             fail_msg("%.*s: %s", (int)body.bytes.size, bytes, found.malformed ? "malformed" : "not malformed");
-        body_accounts(&body, body_json_email, 1, &found);
+        body_find(&body, body_json_email, 1, &found);
         const char *kept = json_string_value(json_object_get(model, "email"));
         if (kept != NULL && !finds(&found, kept))
             fail_msg("%.*s: not found", (int)body.bytes.size, bytes);
@@ -361,14 +362,15 @@ static unsigned random_of(uint64_t *seed, unsigned n)
 static void describe_json(const char *bytes, size_t size, char *out, size_t cap)
 {
     static char buffer[BODY_BUFFER_BYTES];
-    static const struct body_source sources[] = { { BODY_JSON, DROSSEL_TEXT("email") },
-                                                  { BODY_JSON, DROSSEL_TEXT("user.email") } };
+    static const struct body_wanted wanted[] = { { BODY_JSON, DROSSEL_TEXT("email") },
+                                                 { BODY_JSON, DROSSEL_TEXT("user.email") } };
+    struct body_sources sources = body_sources_of(wanted, 2);
     char *copy = malloc(size); /* of its exact size, so that one byte too many is seen */
     assert_non_null(copy);
     memcpy(copy, bytes, size);
     struct body_found found;
     body_found_init(&found, buffer, sizeof buffer);
-    struct body_search search = { sources, 2, &found };
+    struct body_search search = { &sources, &found };
     json_values((struct drossel_text){ copy, size }, &search);
     free(copy);
     body_describe(&found, out, cap);

@@ -43,7 +43,8 @@ static void pass(struct trial *trial)
     struct store_pass pass = {
         .key = key_of(1), .limit = trial->limit, .cost = below(trial, 4), .limit_id = trial->limit_id
     };
-    bool fits = table_find(trial->table, key_of(1)) != TABLE_NO_SLOT &&
+    bool is_plain = pass.cost > 0 && before.time_ns <= trial->now_ns && before.block_end_ns <= trial->now_ns;
+    bool fits = table_find(trial->table, key_of(1)) != TABLE_NO_SLOT && is_plain &&
                 engine_pass(&wanted, trial->limit, pass.cost, trial->now_ns, &verdict);
     bool is_one = below(trial, 2) == 0;
     bool passes = is_one ? store_table_pass_one(trial->table, &pass, trial->now_ns)
