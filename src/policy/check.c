@@ -133,12 +133,38 @@ static void check_unread(struct reading *reading)
                 "leave it out");
 }
 
+static void warn_of_json(struct reading *reading, const struct node *json)
+{
+    warning(reading, json,
+            "`json` counts for nothing, as no `body: json` goes with it; write that, too, or leave it out");
+}
+
+/* A body that is worded and never sent.  Not asked among mistakes: a misspelt `body` is told already. */
+static void check_json(struct reading *reading)
+{
+    const struct http_answer_rules *answer = &reading->policy->answer;
+    const struct node *json = value_of(reading, "answer", "json");
+    bool used = answer->body == HTTP_BODY_JSON;
+    for (uint32_t i = 0; i < reading->draft_count; i++) {
+        const struct limit_draft *draft = &reading->drafts[i];
+        const struct node *at = draft->at[KEY_ANSWER], *own = at == NULL ? NULL : node_find(at, "json");
+        bool is_json = draft->limit->answer->body == HTTP_BODY_JSON;
+        used = used || (is_json && own == NULL);
+        if (own != NULL && !is_json)
+            warn_of_json(reading, own->value);
+    }
+    if (json != NULL && !used)
+        warn_of_json(reading, json);
+}
+
 void check_sections(struct reading *reading)
 {
     const struct node *limits = node_find(reading->root, "limits");
     check_client(reading);
     check_unread(reading);
     check_exempt(reading);
+    if (reading->diagnoses->found[MISTAKE].count == 0)
+        check_json(reading);
     if (limits == NULL || node_is_null(limits->value) || (limits->value->kind == NODE_MAP && limits->value->count == 0))
         warning(reading, limits == NULL ? reading->root : limits,
                 "no limits: nothing is counted and nobody refused; write one under `limits`");
