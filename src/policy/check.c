@@ -24,11 +24,12 @@ static void check_client(struct reading *reading)
     if (policy->require_trusted && nobody && trusted == NULL)
         mistake(reading, required,
                 "`require_trusted` without `trusted` refuses every request; list your proxies in `trusted`");
-    if (from != NULL && nobody && trusted == NULL && policy->client.source != CLIENT_PEER &&
-        policy->client.source != CLIENT_PROXY_PROTOCOL)
+    if (from != NULL && nobody && trusted == NULL && policy->client.source != CLIENT_PEER)
         warning(reading, from,
-                "`address_from` without `trusted`: the header is never read, as anybody could send it; list "
-                "your proxies in `trusted`");
+                "`address_from` without `trusted`: the %s is never %s, as anybody could send it; list your proxies in "
+                "`trusted`",
+                policy->client.source == CLIENT_PROXY_PROTOCOL ? "PROXY protocol" : "header",
+                policy->client.source == CLIENT_PROXY_PROTOCOL ? "believed" : "read");
     if (!nobody && from == NULL)
         warning(reading, trusted,
                 "`trusted` without `address_from`: all visitors behind such a proxy are counted as one, the "

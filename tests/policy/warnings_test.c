@@ -272,7 +272,11 @@ static const struct warning_case section_cases[] = {
       "p.yaml:2:25: warning: `address_from` without `trusted`: the header is never read, as anybody could send it; "
       "list your "
       "proxies in `trusted`\n" },
-    { "the PROXY protocol needs no list", HEAD "client: { address_from: proxy_protocol }\n" LIMIT, NULL },
+    { "the PROXY protocol of anybody", HEAD "client: { address_from: proxy_protocol }\n" LIMIT,
+      "p.yaml:2:25: warning: `address_from` without `trusted`: the PROXY protocol is never believed, as anybody could "
+      "send it; list your proxies in `trusted`\n" },
+    { "the PROXY protocol of a balancer", HEAD "client: { address_from: proxy_protocol, trusted: 10.0.0.5 }\n" LIMIT,
+      NULL },
     { "proxies without a header", HEAD "client: { trusted: 127.0.0.1 }\n" LIMIT,
       "p.yaml:2:20: warning: `trusted` without `address_from`: all visitors behind such a proxy are counted as one, "
       "the proxy; name "
