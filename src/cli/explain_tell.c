@@ -22,6 +22,16 @@ void explain_label(const char *name)
     printf("%-*s", LABEL, name);
 }
 
+/* The PROXY protocol comes with the connection, which there is none of here. */
+static const char *reason_of(const struct policy *policy, const struct client *found)
+{
+    if (policy->client.source != CLIENT_PROXY_PROTOCOL)
+        return client_reason_text(found->reason);
+    return found->peer_trusted
+               ? "the connection's other end; --address names what its PROXY protocol would say"
+               : "the connection does not come from a trusted proxy, so its PROXY protocol is not believed";
+}
+
 static void print_client(const struct policy *policy, const struct drossel_request *request,
                          const struct drossel_decision *decision)
 {
@@ -34,7 +44,7 @@ static void print_client(const struct policy *policy, const struct drossel_reque
         struct client found = client_recover(&policy->client, request);
         drossel_address_format(&found.address, client);
         drossel_address_format(&request->peer, peer);
-        printf("%s: %s\n", client, client_reason_text(found.reason));
+        printf("%s: %s\n", client, reason_of(policy, &found));
         explain_label("peer");
         printf("%s, %s\n", peer, found.peer_trusted ? "a trusted proxy" : "not a trusted proxy");
     }

@@ -73,6 +73,16 @@ def test_of_limits_that_count_different_ones_it_is_told_what_they_count(build, t
         assert line in text
 
 
+@pytest.mark.parametrize("options, told", [
+    (["--peer", "10.0.0.5"], "client 10.0.0.5: the connection's other end; --address names what its PROXY protocol would say"),
+    (["--peer", "10.0.0.6"], "client 10.0.0.6: the connection does not come from a trusted proxy, so its PROXY protocol is not believed"),
+    (["--peer", "10.0.0.5", "--address", "203.0.113.7"], "client 203.0.113.7: taken as it was given"),
+])
+def test_what_the_proxy_protocol_would_say_has_to_be_given(build, tmp_path, options, told):
+    policy = write_policy(tmp_path, "client: { trusted: 10.0.0.5, address_from: proxy_protocol }\nlimits: { a: { by: address, allow: 2 per 1h } }")
+    assert told in re.sub(r" +", " ", drossel(build, "explain", policy, "/", "--private", *options).stdout)
+
+
 def test_each_of_several_accounts_is_told(build, tmp_path):
     policy = write_policy(tmp_path, "client: { account_from: cookie.u }\nlimits: { a: { by: account, allow: 2 per 1h, overrides: { amy: 5 per 1h } } }")
     text = re.sub(r" +", " ", drossel(build, "explain", policy, "/", "--private", "--header", "Cookie: u=bob; u=amy; u=Bob").stdout)
