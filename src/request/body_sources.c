@@ -9,12 +9,16 @@ static uint16_t count_keys(struct drossel_text path)
     return (uint16_t)(count < UINT16_MAX ? count : UINT16_MAX);
 }
 
-/* Without regard to case.  As PHP reads names, `_` may be written as other characters, and what begins a name may stand for nothing. */
+/* Without regard to case.  As PHP reads names, `_` may be written as other characters, and what begins a name may stand for nothing; an escape may be
+ * any letter. */
 static uint32_t form_letters(struct drossel_text name)
 {
-    const uint32_t passed_over = UINT32_C(1) << (' ' & 31) | UINT32_C(1) << ('[' & 31) | UINT32_C(1) << (']' & 31);
+    static const char others[] = { ' ', '[', ']', '%', '+' };
+    uint32_t letters = 0;
+    for (size_t i = 0; i < sizeof others; i++)
+        letters |= UINT32_C(1) << (others[i] & 31);
     char first = name.size == 0 ? ' ' : *name.data;
-    return first == '_' ? UINT32_MAX : passed_over | UINT32_C(1) << (first & 31);
+    return first == '_' ? UINT32_MAX : letters | UINT32_C(1) << (first & 31);
 }
 
 /* Beyond ASCII a letter has cases that are written in other bytes. */

@@ -204,12 +204,22 @@ static void model_decode(struct model *model, const char *at, const char *end)
     }
 }
 
+/* Of a name that begins with another letter than `email` may, nothing more is read: not even whether its escapes are right.  Letters are told
+ * apart by five bits. */
+static bool may_begin(char c)
+{
+    for (const char *others = "e []%+"; *others != '\0'; others++)
+        if ((c & 31) == (*others & 31))
+            return true;
+    return false;
+}
+
 static void expect_pair(const char *at, const char *end, struct body_found *found)
 {
     struct model name, value;
     const char *equals = at == end ? NULL : memchr(at, '=', (size_t)(end - at));
     model_decode(&name, at, equals == NULL ? end : equals);
-    found->malformed |= name.faulty;
+    found->malformed |= name.faulty && may_begin(*at);
     enum form_name is =
         form_name_compare((struct drossel_text){ name.text, name.size < BODY_NAME_MAX ? name.size : BODY_NAME_MAX },
                           body_form_email[0].name);
