@@ -195,6 +195,7 @@ struct drossel_decision {
     const char *limit_name;       /* its name, or NULL */
     uint64_t remaining;           /* of that limit */
     uint64_t used;                /* of that limit: charges in its window, this request's included if admitted */
+    uint64_t capacity;            /* of that limit's rate, unless it is DROSSEL_ALLOW: as many as can be charged at once */
     uint64_t wait_ns;             /* refused: until this request would be admitted; DROSSEL_NEVER: never */
     uint64_t delay_ns;            /* delayed: how long */
     uint64_t subject_hash;        /* of the deciding key: spreads Retry-After without a random state */
@@ -208,6 +209,7 @@ struct drossel_decision {
     uint32_t dry_run_limit;                 /* its index */
     const char *dry_run_limit_name;
     uint64_t dry_run_used;                  /* charges in its window */
+    uint64_t dry_run_capacity;              /* as many as can be charged at once */
     uint64_t dry_run_delay_ns;
     const char *dry_run[DROSSEL_DRY_RUNS];
     struct drossel_quota quota[DROSSEL_QUOTAS];

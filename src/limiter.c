@@ -143,6 +143,7 @@ static void refuse_untrusted(struct drossel_decision *decision)
     decision->verdict = DROSSEL_REFUSE;
     decision->status = 403;
     decision->untrusted = true;
+    decision->capacity = 0;
     decision->wait_ns = DROSSEL_NEVER;
 }
 
@@ -173,6 +174,7 @@ APART void refuse_banned(const struct limiter *limiter, struct subject_finder *f
     decision->verdict = DROSSEL_REFUSE;
     decision->banned = decision->blocked = true;
     decision->limit_name = "ban";
+    decision->capacity = 0;
     decision->wait_ns = wait_ns > other_ns ? wait_ns : other_ns;
     decision->status = limiter->policy->answer.status;
     decision->subject_hash = key_address_hash(finder->secret, POLICY_BY_ADDRESS, &finder->client_key);

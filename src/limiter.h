@@ -105,16 +105,23 @@ struct limiter_explained {
     uint64_t key_hash;           /* the key itself: equal ones have equal hashes within one table */
     bool overridden;
     uint64_t cost;
+    uint64_t thing;              /* of a limit that counts different ones: what it counts of the request; it has no cost then */
+    unsigned accounts;           /* so many keys has the limit in this request: mostly 1, more if it names several accounts */
     uint32_t rate_count;         /* verdicts set */
     const struct policy_rate *rate[8];
     struct engine_verdict verdict[8];    /* what this rate would say now */
+    struct engine_verdict taken[8];      /* the same, once it takes effect: where it refuses, a block starts or is extended, or the refusal
+                                          * counts.  Not where another limit's running block decides, nor where the request is held */
     uint64_t open[8];            /* of a limit that counts failures: charges whose outcome is open */
     bool waits[8];               /* refused by nothing but these, and it may still wait for them: held, not refused */
 };
 
-/* Explains limit number `limit` for the request. */
+/* Explains limit number `limit` for the request; of several accounts for the first. */
 void limiter_explain(struct limiter *limiter, const struct drossel_request *request, uint32_t limit,
                      struct limiter_explained *explained);
+/* The same for account number `account`, below `accounts` of what is explained. */
+void limiter_explain_account(struct limiter *limiter, const struct drossel_request *request, uint32_t limit,
+                             unsigned account, struct limiter_explained *explained);
 
 /* ---- for `drossel replay`: a decision, and what each limit had to say to it ---- */
 

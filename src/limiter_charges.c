@@ -41,8 +41,7 @@ static void add_open_counters(const struct limiter *limiter, const struct policy
     }
 }
 
-/* What a limit that counts different ones counts of this request; 0 if it is not there. */
-static uint64_t thing_of(struct subject_finder *finder, const struct policy_limit *limit)
+uint64_t limiter_thing_of(struct subject_finder *finder, const struct policy_limit *limit)
 {
     if (limit->distinct == POLICY_DISTINCT_ACCOUNTS)
         return subject_accounts_thing(finder);
@@ -90,7 +89,7 @@ void limiter_add_limit(const struct limiter *limiter, struct subject_finder *fin
     const struct policy_limit *limit = &limiter->policy->limits[index];
     uint64_t cost = limiter_times(policy_cost_of(limit, classes), finder->request->extra_cost);
     if (limit->distinct != POLICY_NOT_DISTINCT) {
-        uint64_t thing = thing_of(finder, limit);
+        uint64_t thing = limiter_thing_of(finder, limit);
         if (thing == 0)
             return;
         cost = finder->request->extra_cost == DROSSEL_ASK ? 0 : thing;

@@ -12,6 +12,18 @@ static bool may_wait(const struct policy_limit *limit, const struct drossel_requ
     return limit->dry_run || limit->action == POLICY_MARK || limiter_may_hold(limit, held_ns);
 }
 
+/* What a refusal comes to when it is carried out, on a copy of the key's state. */
+static struct engine_verdict taken(const struct limiter *limiter, const struct store_charge *charge, uint64_t now_ns)
+{
+    struct engine_verdict verdict = charge->verdict;
+    struct engine_state state;
+    if (charge->cost == 0 || !engine_exceed_writes(charge->limit, &verdict))
+        return verdict;
+    (void)table_look(limiter->table, charge->key, charge->limit_id, now_ns, &state);
+    engine_exceed(&state, charge->limit, charge->cost, now_ns, &verdict);
+    return verdict;
+}
+
 /* Adds what a rate would say. */
 static void explain_rate(struct limiter *limiter, const struct drossel_request *request, const struct policy_rate *rate,
                          struct limiter_explained *explained)
@@ -22,7 +34,7 @@ static void explain_rate(struct limiter *limiter, const struct drossel_request *
     struct store_charge charge[2] = {
         { .key = key,
           .limit = &rate->engine,
-          .cost = explained->cost,
+          .cost = explained->cost > 0 && explained->thing > 0 ? explained->thing : explained->cost,
           .limit_id = limiter->rates[rate - limiter->policy->rates].limit_id },
         { .key = limiter_open_key(key),
           .limit = table_engine_at(limiter->table, TABLE_LIMIT_OPEN),
@@ -32,19 +44,36 @@ static void explain_rate(struct limiter *limiter, const struct drossel_request *
     bool has_open = limit->failures && explained->cost > 0;
     store_table_judge(limiter->table,
                       &(struct store_batch){ .charge = charge, .count = has_open ? 2 : 1, .now_ns = request->now_ns });
+    uint64_t open = explained->open[at] = has_open ? charge[1].verdict.used : 0;
+    uint64_t settled = said->used > open ? said->used - open : 0;
+    bool is_doubtful = open > 0 && !said->allowed && !said->blocked && said->wait_ns != ENGINE_NEVER &&
+                       settled + explained->cost <= rate->engine.capacity;
     explained->rate[at] = rate;
     explained->verdict[at] = *said;
-    if (!has_open)
-        return;
-    uint64_t open = explained->open[at] = charge[1].verdict.used;
-    if (said->allowed || said->blocked || said->wait_ns == ENGINE_NEVER)
-        return;
-    uint64_t settled = said->used > open ? said->used - open : 0;
-    explained->waits[at] = settled + explained->cost <= rate->engine.capacity && may_wait(limit, request);
+    explained->taken[at] = is_doubtful ? *said : taken(limiter, &charge[0], request->now_ns);
+    explained->waits[at] = is_doubtful && may_wait(limit, request);
+}
+
+/* How many keys the limit has in the request, as limiter_add_limit charges them; the one of `account` is selected. */
+static unsigned select_account(struct subject_finder *finder, const struct policy *policy,
+                               const struct policy_limit *limit, unsigned account)
+{
+    unsigned accounts = 1;
+    bool is_by_account = policy->account_from_count > 0 && subject_has_account(policy, limit->subject);
+    if (!is_by_account || !subject_is_account_doubtful(finder, &accounts))
+        return 1;
+    subject_account_select(finder, account);
+    return accounts;
 }
 
 void limiter_explain(struct limiter *limiter, const struct drossel_request *request, uint32_t index,
                      struct limiter_explained *explained)
+{
+    limiter_explain_account(limiter, request, index, 0, explained);
+}
+
+void limiter_explain_account(struct limiter *limiter, const struct drossel_request *request, uint32_t index,
+                             unsigned account, struct limiter_explained *explained)
 {
     const struct policy *policy = limiter->policy;
     const struct policy_limit *limit = &policy->limits[index];
@@ -52,6 +81,7 @@ void limiter_explain(struct limiter *limiter, const struct drossel_request *requ
     struct policy_class_set classes;
     memset(explained, 0, sizeof *explained);
     explained->limit = index;
+    explained->accounts = 1;
     (void)policy_match(policy, &facts, &classes, NULL, 0);
     if (!policy_limit_is_for(limit, &classes)) {
         explained->why = LIMITER_NO_CLASS;
@@ -66,9 +96,17 @@ void limiter_explain(struct limiter *limiter, const struct drossel_request *requ
         client = client_recover(&policy->client, request).address;
     struct subject_finder finder;
     subject_begin(&finder, policy, table_secret(limiter->table), request, &client);
+    if (limit->distinct != POLICY_NOT_DISTINCT)
+        explained->thing = limiter_thing_of(&finder, limit);
+    explained->accounts = select_account(&finder, policy, limit, account);
     if (!subject_hash(&finder, limit->subject, &explained->key_hash)) {
         explained->why = LIMITER_KEY_MISSING;
         explained->missing = subject_missing(&finder, limit->subject);
+        return;
+    }
+    if (limit->distinct != POLICY_NOT_DISTINCT && explained->thing == 0) {
+        explained->why = LIMITER_KEY_MISSING;
+        explained->missing = "account";
         return;
     }
     subject_format(&finder, limit->subject, explained->key, sizeof explained->key);

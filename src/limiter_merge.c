@@ -35,9 +35,11 @@ static uint64_t weight_of(enum drossel_verdict kind, const struct engine_verdict
     return kind == DROSSEL_DELAY ? verdict->delay_ns : verdict->wait_ns;
 }
 
-static void add_dry_run(const struct policy *policy, uint32_t index, enum drossel_verdict kind,
-                        const struct engine_verdict *verdict, uint32_t *told, struct drossel_decision *decision)
+static void add_dry_run(const struct policy *policy, const struct policy_rate *rate, enum drossel_verdict kind,
+                        const struct store_charge *charge, uint32_t *told, struct drossel_decision *decision)
 {
+    const struct engine_verdict *verdict = &charge->verdict;
+    uint32_t index = rate->limit;
     const struct policy_limit *limit = &policy->limits[index];
     bool is_stricter = kind > decision->dry_run_verdict;
     if (is_stricter ||
@@ -46,6 +48,7 @@ static void add_dry_run(const struct policy *policy, uint32_t index, enum drosse
         decision->dry_run_limit = index;
         decision->dry_run_limit_name = limit->name;
         decision->dry_run_used = verdict->used;
+        decision->dry_run_capacity = rate->engine.capacity;
         decision->dry_run_delay_ns = verdict->delay_ns;
     }
     if (kind < DROSSEL_REFUSE)
@@ -60,34 +63,46 @@ static void add_dry_run(const struct policy *policy, uint32_t index, enum drosse
     decision->dry_run_count++;
 }
 
-/* Makes room for one more quota by taking out the one that is furthest from exhaustion and refused nothing.  False if that
- * is the new one itself. */
-static bool make_room(struct drossel_decision *decision, uint64_t remaining, bool violated)
+/* Which quota is told of least: of those that refused nothing the one furthest from exhaustion, else the shortest wait. */
+static uint32_t least_telling(const struct drossel_decision *decision)
 {
-    uint32_t most = DROSSEL_QUOTAS;
-    for (uint32_t i = 0; i < DROSSEL_QUOTAS; i++)
-        if (!decision->quota[i].violated &&
-            (most == DROSSEL_QUOTAS || decision->quota[i].remaining >= decision->quota[most].remaining))
+    uint32_t most = DROSSEL_QUOTAS, shortest = 0;
+    for (uint32_t i = 0; i < DROSSEL_QUOTAS; i++) {
+        const struct drossel_quota *quota = &decision->quota[i];
+        if (quota->more_ns < decision->quota[shortest].more_ns)
+            shortest = i;
+        if (!quota->violated && (most == DROSSEL_QUOTAS || quota->remaining >= decision->quota[most].remaining))
             most = i;
-    if (most == DROSSEL_QUOTAS || (!violated && remaining >= decision->quota[most].remaining))
+    }
+    return most != DROSSEL_QUOTAS ? most : shortest;
+}
+
+/* Makes room for one more quota.  False if there is less to tell of the new one itself. */
+static bool make_room(struct drossel_decision *decision, const struct drossel_quota *quota)
+{
+    uint32_t out = least_telling(decision);
+    const struct drossel_quota *least = &decision->quota[out];
+    bool is_less = !least->violated ? !quota->violated && quota->remaining >= least->remaining
+                                    : !quota->violated || quota->more_ns <= least->more_ns;
+    if (is_less)
         return false;
     decision->quota_count--;
-    memmove(&decision->quota[most], &decision->quota[most + 1],
-            (DROSSEL_QUOTAS - 1 - most) * sizeof decision->quota[0]);
+    memmove(&decision->quota[out], &decision->quota[out + 1], (DROSSEL_QUOTAS - 1 - out) * sizeof decision->quota[0]);
     return true;
 }
 
-/* Keeps the quotas closest to exhaustion, in the order in which they came. */
+/* Keeps the quotas closest to exhaustion, and of those that refuse the longest waits, the one that is announced among them; in
+ * the order in which they came. */
 static void add_quota(const struct policy_rate *rate, const struct engine_verdict *verdict, bool violated,
                       bool failures, struct drossel_decision *decision)
 {
-    if (decision->quota_count == DROSSEL_QUOTAS && !make_room(decision, verdict->remaining, violated))
-        return;
     uint64_t more_ns = violated || verdict->blocked ? verdict->wait_ns : verdict->more_ns;
-    decision->quota[decision->quota_count++] = (struct drossel_quota){
+    struct drossel_quota quota = {
         rate->name, rate->engine.spec.count, rate->engine.spec.period_ns, verdict->remaining, more_ns, violated,
         failures
     };
+    if (decision->quota_count < DROSSEL_QUOTAS || make_room(decision, &quota))
+        decision->quota[decision->quota_count++] = quota;
 }
 
 static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel_verdict kind,
@@ -100,6 +115,7 @@ static void decide_by(const struct limiter *limiter, uint32_t rate, enum drossel
     decision->limit_name = policy->limits[decision->limit].name;
     decision->remaining = verdict->remaining;
     decision->used = verdict->used;
+    decision->capacity = policy->rates[rate].engine.capacity;
     decision->wait_ns = kind >= DROSSEL_REFUSE ? verdict->wait_ns : 0;
     decision->delay_ns = kind == DROSSEL_DELAY ? verdict->delay_ns : 0;
     decision->subject_hash = charge->key.home;
@@ -119,7 +135,7 @@ void limiter_merge(const struct limiter *limiter, const struct store_charge *cha
         const struct policy_limit *limit = &policy->limits[policy->rates[rate[i]].limit];
         enum drossel_verdict kind = limiter_verdict_of(limit, &charge[i]);
         if (limit->dry_run) {
-            add_dry_run(policy, policy->rates[rate[i]].limit, kind, verdict, &told, decision);
+            add_dry_run(policy, &policy->rates[rate[i]], kind, &charge[i], &told, decision);
             continue;
         }
         decision->started_block |= verdict->started_block;

@@ -225,6 +225,9 @@ void limiter_remember(struct limiter_memory *memory, uint64_t forgotten, const s
                       const struct matched *matched, const struct charges *charges,
                       const struct drossel_decision *decision);
 
+/* What a limit that counts different ones counts of this request; 0 if it is not there. */
+uint64_t limiter_thing_of(struct subject_finder *finder, const struct policy_limit *limit);
+
 /* Adds the charges of limit number `index`: for each account, where its key has one and the request names several. */
 void limiter_add_limit(const struct limiter *limiter, struct subject_finder *finder, uint32_t index,
                        const struct policy_class_set *classes, struct charges *charges);

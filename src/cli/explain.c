@@ -83,19 +83,39 @@ static int take_headers(const struct cli_list *list, struct question *question)
     return CLI_DONE;
 }
 
+/* Of a line as it stands in a log what comes behind the target is not part of it. */
+static void cut_version(char *target)
+{
+    char *space = strrchr(target, ' ');
+    if (space != NULL && strncmp(space, " HTTP/", 6) == 0)
+        *space = '\0';
+}
+
+/* The host of a target that is a whole URI, which counts and not the header's.  False: it is none. */
+static bool take_uri_host(const char *target, struct drossel_request *request)
+{
+    bool is_uri = strncasecmp(target, "http://", 7) == 0 || strncasecmp(target, "https://", 8) == 0;
+    if (!is_uri)
+        return false;
+    const char *host = strstr(target, "://") + 3;
+    request->host = door_host((struct drossel_text){ host, strcspn(host, "/?#") });
+    return true;
+}
+
 /* `POST /login`, or only a path. */
 static int take_line(char *line, struct question *question)
 {
-    char *space = strchr(line, ' ');
+    cut_version(line);
+    char *space = *line == '/' ? NULL : strchr(line, ' ');
     char *path = space != NULL ? space + 1 : line;
+    if (space == line || (*path != '/' && *path != '*' && !take_uri_host(path, &question->request)))
+        return cli_misuse(&cli_explain, "'%s' is no request; write one like 'POST /login'", line);
     question->request.method = (struct drossel_text)DROSSEL_TEXT("GET");
     if (space != NULL) {
         question->request.method = (struct drossel_text){ line, (size_t)(space - line) };
         for (char *c = line; c < space; c++)
             *c = (char)toupper((unsigned char)*c);
     }
-    if (*path != '/' && *path != '*')
-        return cli_misuse(&cli_explain, "'%s' is no request; write one like 'POST /login'", line);
     size_t size = strlen(path);
     if (size > sizeof question->path)
         return cli_misuse(&cli_explain, "the path has %zu bytes; at most %zu", size, sizeof question->path);

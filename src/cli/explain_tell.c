@@ -23,6 +23,16 @@ void explain_label(const char *name)
     printf("%-*s", LABEL, name);
 }
 
+/* The PROXY protocol comes with the connection, which there is none of here. */
+static const char *reason_of(const struct policy *policy, const struct client *found)
+{
+    if (policy->client.source != CLIENT_PROXY_PROTOCOL)
+        return client_reason_text(found->reason);
+    return found->peer_trusted
+               ? "the connection's other end; --address names what its PROXY protocol would say"
+               : "the connection does not come from a trusted proxy, so its PROXY protocol is not believed";
+}
+
 static void print_client(const struct policy *policy, const struct drossel_request *request,
                          const struct drossel_decision *decision)
 {
@@ -35,7 +45,7 @@ static void print_client(const struct policy *policy, const struct drossel_reque
         struct client found = client_recover(&policy->client, request);
         drossel_address_format(&found.address, client);
         drossel_address_format(&request->peer, peer);
-        printf("%s: %s\n", client, client_reason_text(found.reason));
+        printf("%s: %s\n", client, reason_of(policy, &found));
         explain_label("peer");
         printf("%s, %s\n", peer, found.peer_trusted ? "a trusted proxy" : "not a trusted proxy");
     }
@@ -146,14 +156,21 @@ static enum drossel_verdict rate_verdict(const struct policy_limit *limit, const
     return limit->dry_run || limit->action == POLICY_MARK ? DROSSEL_ALLOW : DROSSEL_HOLD;
 }
 
+static const char *counted_by(const struct policy_limit *limit)
+{
+    static const char *const different[] = {
+        [POLICY_NOT_DISTINCT] = "", [POLICY_DISTINCT_ACCOUNTS] = "accounts ", [POLICY_DISTINCT_ADDRESSES] = "addresses "
+    };
+    return limit->failures ? "failures " : different[limit->distinct];
+}
+
 static void print_rate(const struct policy_limit *limit, const struct limiter_explained *said, uint32_t index)
 {
     char period[32], wait[48];
     const struct policy_rate *rate = said->rate[index];
     const struct engine_verdict *verdict = &said->verdict[index];
     policy_duration_format(rate->engine.spec.period_ns, period, sizeof period);
-    printf("%*s%llu %sper %s: ", LABEL + 2, "", (unsigned long long)rate->engine.spec.count,
-           limit->failures ? "failures " : "", period);
+    printf("%*s%llu %sper %s: ", LABEL + 2, "", (unsigned long long)rate->engine.spec.count, counted_by(limit), period);
     if (verdict->allowed) {
         printf("lets it through, %llu left after it", (unsigned long long)verdict->remaining);
         if (verdict->delay_ns > 0)
@@ -165,7 +182,12 @@ static void print_rate(const struct policy_limit *limit, const struct limiter_ex
     } else if (verdict->wait_ns == ENGINE_NEVER) {
         fputs("refuses it, and waiting does not help", stdout);
     } else {
-        printf("%s; it would pass in %s", verdict->blocked ? "refuses it, blocked" : "refuses it, used up",
+        printf("%s; it would pass in %s",
+               verdict->started_block ? rate->engine.spec.flags & ENGINE_BAN
+                                            ? "refuses it, used up, and bans the address"
+                                            : "refuses it, used up, and blocks the key"
+               : verdict->blocked     ? "refuses it, blocked"
+                                      : "refuses it, used up",
                cli_wait_format(verdict->wait_ns, wait, sizeof wait));
     }
     if (said->open[index] > 0)
@@ -231,8 +253,10 @@ static void print_limit(const struct policy *policy, const struct limiter_explai
     case LIMITER_APPLIES:
         break;
     }
-    plain_print(stdout, true, "applies, key %s%s", said->key, said->overridden ? " (with numbers of its own)" : "");
-    if (said->cost != 1)
+    plain_print(stdout, true, "applies, key %s%s%s", said->key,
+                said->accounts > 1 ? " (one of several accounts that it names)" : "",
+                said->overridden ? " (with numbers of its own)" : "");
+    if (said->cost != 1 && said->thing == 0)
         printf(", costs %llu", (unsigned long long)said->cost);
     if (limit->failures)
         printf(", counts failures%s", limit->reset_on_success ? ", a success clears it" : "");
@@ -268,15 +292,55 @@ static void print_outcome(const struct outcome *outcome, const struct drossel_de
         printf("%*sa limit in dry run would have said: %s\n", LABEL, "", drossel_verdict_name(outcome->suppressed));
 }
 
+/* The limit for one of the accounts that the request names.  False: there is no such account; the first there always is. */
+static bool explain_next(struct limiter *limiter, const struct drossel_request *request, uint32_t limit,
+                         unsigned account, struct limiter_explained *said)
+{
+    if (account > 0 && account >= said->accounts)
+        return false;
+    limiter_explain_account(limiter, request, limit, account, said);
+    return true;
+}
+
+/* Does a running block decide, or is the request held?  Then no refusal takes effect: no block starts, nothing is counted. */
+static bool is_stopped(struct limiter *limiter, const struct drossel_request *request)
+{
+    const struct policy *policy = limiter_policy(limiter);
+    struct outcome outcome = { 0 };
+    bool stopped = false;
+    for (uint32_t i = 0; i < policy->limit_count; i++) {
+        const struct policy_limit *limit = &policy->limits[i];
+        bool advises = limit->dry_run || limit->action == POLICY_CHALLENGE || limit->action == POLICY_MARK;
+        struct limiter_explained said;
+        for (unsigned account = 0; explain_next(limiter, request, i, account, &said); account++)
+            for (uint32_t k = 0; k < said.rate_count; k++) {
+                merge(limit, &said, k, &outcome);
+                stopped |= said.verdict[k].blocked && !advises;
+            }
+    }
+    return stopped || outcome.verdict == DROSSEL_HOLD;
+}
+
+/* Of a limit whose own block runs the verdict is what it is, but that the block may be extended. */
+static void take_effect(struct limiter_explained *said, bool stopped)
+{
+    for (uint32_t i = 0; i < said->rate_count; i++)
+        if (!stopped || said->verdict[i].blocked)
+            said->verdict[i] = said->taken[i];
+}
+
 static void tell_limits(struct limiter *limiter, const struct drossel_request *request,
                         const struct policy_class_set *classes, struct outcome *outcome)
 {
     const struct policy *policy = limiter_policy(limiter);
+    bool stopped = is_stopped(limiter, request);
     puts("limits");
     for (uint32_t i = 0; i < policy->limit_count; i++) {
         struct limiter_explained said;
-        limiter_explain(limiter, request, i, &said);
-        print_limit(policy, &said, classes, outcome);
+        for (unsigned account = 0; explain_next(limiter, request, i, account, &said); account++) {
+            take_effect(&said, stopped);
+            print_limit(policy, &said, classes, outcome);
+        }
     }
 }
 

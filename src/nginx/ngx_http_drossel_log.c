@@ -30,8 +30,6 @@ static ngx_http_drossel_budget_t *ngx_http_drossel_budget(
     ngx_http_drossel_main_conf_t *mcf, const char *limit);
 static u_char *ngx_http_drossel_held(u_char *p,
     ngx_http_drossel_budget_t *budget);
-static uint64_t ngx_http_drossel_count(const struct policy *policy,
-    const struct drossel_decision *decision);
 static ngx_uint_t ngx_http_drossel_level(
     const ngx_http_drossel_main_conf_t *mcf,
     const ngx_http_drossel_ctx_t *ctx);
@@ -103,6 +101,7 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
     if (ctx->dry_run) {
         told.limit = decision->dry_run_limit;
         told.used = decision->dry_run_used;
+        told.capacity = decision->dry_run_capacity;
     }
 
     size = limiter_key_format(mcf->limiter, request, &told, key, sizeof(key));
@@ -122,7 +121,7 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
                   ngx_http_drossel_word(ctx->word),
                   ctx->dry_run ? "_DRY_RUN" : "",
                   ctx->limit ? ctx->limit : "-", size, key, told.used,
-                  ngx_http_drossel_count(mcf->policy, &told),
+                  told.capacity,
                   ctx->word == NGX_HTTP_DROSSEL_DELAYED ? "delay" : "wait",
                   wait, (size_t) (p - line), line,
                   ngx_http_drossel_why(decision), held);
@@ -346,39 +345,6 @@ ngx_http_drossel_log_forwardless(ngx_http_request_t *r,
                   "client's; let it set the header that \"client: "
                   "{address_from: ...}\" in \"%V\" names",
                   address, &mcf->file);
-}
-
-
-/* N of the rate that refused; of the limit's first where none is told. */
-
-static uint64_t
-ngx_http_drossel_count(const struct policy *policy,
-    const struct drossel_decision *decision)
-{
-    uint32_t                     i, n;
-    const struct policy_rate    *rate;
-    const struct policy_limit   *limit;
-    const struct drossel_quota  *quota;
-
-    if (decision->limit >= policy->limit_count) {
-        return 0;
-    }
-
-    limit = &policy->limits[decision->limit];
-    rate = &policy->rates[limit->first_rate];
-
-    for (i = 0; i < limit->rate_count; i++) {
-
-        for (n = 0; n < decision->quota_count; n++) {
-            quota = &decision->quota[n];
-
-            if (quota->violated && quota->name == rate[i].name) {
-                return quota->count;
-            }
-        }
-    }
-
-    return rate->engine.spec.count;
 }
 
 

@@ -24,11 +24,12 @@ static void check_client(struct reading *reading)
     if (policy->require_trusted && nobody && trusted == NULL)
         mistake(reading, required,
                 "`require_trusted` without `trusted` refuses every request; list your proxies in `trusted`");
-    if (from != NULL && nobody && trusted == NULL && policy->client.source != CLIENT_PEER &&
-        policy->client.source != CLIENT_PROXY_PROTOCOL)
+    if (from != NULL && nobody && trusted == NULL && policy->client.source != CLIENT_PEER)
         warning(reading, from,
-                "`address_from` without `trusted`: the header is never read, as anybody could send it; list "
-                "your proxies in `trusted`");
+                "`address_from` without `trusted`: the %s is never %s, as anybody could send it; list your proxies in "
+                "`trusted`",
+                policy->client.source == CLIENT_PROXY_PROTOCOL ? "PROXY protocol" : "header",
+                policy->client.source == CLIENT_PROXY_PROTOCOL ? "believed" : "read");
     if (!nobody && from == NULL)
         warning(reading, trusted,
                 "`trusted` without `address_from`: all visitors behind such a proxy are counted as one, the "
@@ -65,6 +66,12 @@ static const char *path_fault(struct drossel_text path, bool from_start)
     return NULL;
 }
 
+/* A wildcard, as other languages have it.  `*` alone is the target of OPTIONS. */
+static bool has_star(struct drossel_text path)
+{
+    return path.size > 1 && memchr(path.data, '*', path.size) != NULL;
+}
+
 static bool is_lower_method(struct drossel_text method)
 {
     bool lower = false;
@@ -93,6 +100,10 @@ static void check_exempt(struct reading *reading)
         else if (fault != NULL)
             warn_at(reading, &paths[i].place, "no request is exempt by it: \"%s\" %s; write it as requests have it",
                     quotable(reading->arena, paths[i].text), fault);
+        else if (has_star(paths[i].text))
+            warn_at(reading, &paths[i].place,
+                    "the * in \"%s\" stands for itself and no other text; leave it out, an entry is a path's begin",
+                    quotable(reading->arena, paths[i].text));
     }
     for (size_t i = 0; i < reading->exempt_methods.count; i++)
         if (is_lower_method(methods[i].text))
@@ -123,12 +134,38 @@ static void check_unread(struct reading *reading)
                 "leave it out");
 }
 
+static void warn_of_json(struct reading *reading, const struct node *json)
+{
+    warning(reading, json,
+            "`json` counts for nothing, as no `body: json` goes with it; write that, too, or leave it out");
+}
+
+/* A body that is worded and never sent.  Not asked among mistakes: a misspelt `body` is told already. */
+static void check_json(struct reading *reading)
+{
+    const struct http_answer_rules *answer = &reading->policy->answer;
+    const struct node *json = value_of(reading, "answer", "json");
+    bool used = answer->body == HTTP_BODY_JSON;
+    for (uint32_t i = 0; i < reading->draft_count; i++) {
+        const struct limit_draft *draft = &reading->drafts[i];
+        const struct node *at = draft->at[KEY_ANSWER], *own = at == NULL ? NULL : node_find(at, "json");
+        bool is_json = draft->limit->answer->body == HTTP_BODY_JSON;
+        used = used || (is_json && own == NULL);
+        if (own != NULL && !is_json)
+            warn_of_json(reading, own->value);
+    }
+    if (json != NULL && !used)
+        warn_of_json(reading, json);
+}
+
 void check_sections(struct reading *reading)
 {
     const struct node *limits = node_find(reading->root, "limits");
     check_client(reading);
     check_unread(reading);
     check_exempt(reading);
+    if (reading->diagnoses->found[MISTAKE].count == 0)
+        check_json(reading);
     if (limits == NULL || node_is_null(limits->value) || (limits->value->kind == NODE_MAP && limits->value->count == 0))
         warning(reading, limits == NULL ? reading->root : limits,
                 "no limits: nothing is counted and nobody refused; write one under `limits`");
@@ -146,7 +183,18 @@ static const char *host_fault(struct drossel_text host)
         return "has a port, which is cut off before";
     if (host.size > 1 && host.data[host.size - 1] == '.')
         return "has a dot at its end, which is cut off before";
+    if (memchr(host.data, '*', host.size) != NULL)
+        return "has a * in it, which stands for itself, and no host has one";
     return NULL;
+}
+
+static bool ends_in_dots(struct drossel_text path)
+{
+    struct drossel_text last = path;
+    const char *slash = memrchr(path.data, '/', path.size);
+    if (slash != NULL)
+        last = (struct drossel_text){ slash + 1, path.size - (size_t)(slash + 1 - path.data) };
+    return slash != NULL && (text_is(last, ".") || text_is(last, ".."));
 }
 
 static const char *value_fault(const struct condition *condition, uint32_t i)
@@ -156,6 +204,7 @@ static const char *value_fault(const struct condition *condition, uint32_t i)
     case CONDITION_METHOD:
         return is_lower_method(value) ? "is in lower case, and methods are in upper case" : NULL;
     case CONDITION_PATH:
+        return ends_in_dots(value) ? "ends in /. or /.., which are resolved before" : path_fault(value, true);
     case CONDITION_PATH_BEGINS:
         return path_fault(value, true);
     case CONDITION_PATH_ENDS:
@@ -167,26 +216,39 @@ static const char *value_fault(const struct condition *condition, uint32_t i)
     }
 }
 
+static bool is_of_path(enum condition_kind kind)
+{
+    return kind == CONDITION_PATH || kind == CONDITION_PATH_BEGINS || kind == CONDITION_PATH_ENDS ||
+           kind == CONDITION_PATH_MATCHES;
+}
+
+static void check_star(struct reading *reading, const struct class *class, const struct condition *condition,
+                       uint32_t i)
+{
+    if (!is_of_path(condition->kind) || condition->kind == CONDITION_PATH_MATCHES || !has_star(condition->values[i]))
+        return;
+    warn_at(reading, &condition->places[i],
+            "the * in \"%s\" of class \"%s\" stands for itself and no other text; write path_begins or path_ends "
+            "without it, or a pattern as path_matches",
+            quotable(reading->arena, condition->values[i]), class->name);
+}
+
 /* Warns of each value that no request has; a condition with such values only leaves its class empty. */
 static void check_values(struct reading *reading, struct class *class, const struct condition *condition)
 {
     uint32_t faulty = 0;
     for (uint32_t i = 0; i < condition->count; i++) {
         const char *fault = value_fault(condition, i);
-        if (fault == NULL)
+        if (fault == NULL) {
+            check_star(reading, class, condition, i);
             continue;
+        }
         faulty++;
         warn_at(reading, &condition->places[i],
                 "no request can be in class \"%s\" by it: \"%s\" %s; write it as requests have it", class->name,
                 quotable(reading->arena, condition->values[i]), fault);
     }
     class->impossible = class->impossible || faulty == condition->count;
-}
-
-static bool is_of_path(enum condition_kind kind)
-{
-    return kind == CONDITION_PATH || kind == CONDITION_PATH_BEGINS || kind == CONDITION_PATH_ENDS ||
-           kind == CONDITION_PATH_MATCHES;
 }
 
 static bool same_fact(enum condition_kind a, enum condition_kind b)
@@ -225,13 +287,15 @@ bool classes_exclude(const struct class *a, const struct class *b)
 /* One header demanded and forbidden. */
 static bool headers_exclude(const struct class *class)
 {
-    for (uint32_t i = 0; i < class->condition_count; i++)
-        for (uint32_t k = 0; k < class->condition_count; k++) {
-            const struct condition *a = &class->conditions[i], *b = &class->conditions[k];
-            if (a->kind == CONDITION_HEADER && b->kind == CONDITION_HEADER && text_equal(a->header, b->header) &&
-                a->test == HEADER_ABSENT && b->test != HEADER_ABSENT)
+    for (uint32_t i = 0; i < class->condition_count; i++) {
+        const struct condition *a = &class->conditions[i];
+        for (uint32_t k = 0; k < class->condition_count && a->kind == CONDITION_HEADER && a->test == HEADER_ABSENT;
+             k++) {
+            const struct condition *b = &class->conditions[k];
+            if (b->kind == CONDITION_HEADER && b->test != HEADER_ABSENT && text_equal(a->header, b->header))
                 return true;
         }
+    }
     return false;
 }
 

@@ -47,10 +47,10 @@ static void describe_sources(FILE *out, const char *what, const struct policy_so
 static void describe_client(const struct policy *policy, FILE *out)
 {
     const char *trusted = policy->index->trusted_text, *from = policy->index->address_from_text;
+    if (policy->client.source == CLIENT_PROXY_PROTOCOL)
+        from = "the PROXY protocol";
     if (policy->client.source == CLIENT_PEER)
         fputs("The client's address is that of the connection.\n", out);
-    else if (policy->client.source == CLIENT_PROXY_PROTOCOL)
-        fputs("The client's address is taken from the PROXY protocol, which the server reads.\n", out);
     else if (trusted != NULL)
         fprintf(out, "The client's address is taken from %s if the connection comes from %s.\n", from, trusted);
     else
@@ -132,19 +132,38 @@ static void describe_exempt(const struct policy_index *index, FILE *out)
     describe_words(out, "of the method", &index->exempt_methods.list);
 }
 
+static const char *const bodies[] = { "a body chosen by Accept", "problem details", "JSON", "HTML", "text", "no body" };
+
+static void describe_fields(const struct http_answer_rules *rules, const char *indent, FILE *out)
+{
+    static const char *const readers[] = { "signed-in clients only", "everyone", "nobody" };
+    if (rules->headers & ~HTTP_RETRY_AFTER)
+        fprintf(out, "%sRateLimit fields are shown to %s.\n", indent, readers[rules->reveal]);
+    else if (*indent != '\0')
+        fprintf(out, "%sNo RateLimit fields are shown.\n", indent);
+}
+
 static void describe_answer(const struct http_answer_rules *rules, FILE *out)
 {
-    static const char *const bodies[] = {
-        "a body chosen by Accept", "problem details", "JSON", "HTML", "text", "no body"
-    };
-    static const char *const readers[] = { "signed-in clients only", "everyone", "nobody" };
     fprintf(out, "A refused client gets a %u with %s%s.\n", rules->status,
             rules->headers & HTTP_RETRY_AFTER ? "Retry-After and " : "", bodies[rules->body]);
     if (rules->jitter_ppm > 0 && rules->headers & HTTP_RETRY_AFTER)
         fprintf(out, "Retry-After is up to %g %% later than it must be, so that not all come back at once.\n",
                 (double)rules->jitter_ppm / 10000);
-    if (rules->headers & ~HTTP_RETRY_AFTER)
-        fprintf(out, "RateLimit fields are shown to %s.\n", readers[rules->reveal]);
+    describe_fields(rules, "", out);
+}
+
+/* What a limit's own answer has that the file's has not; its status stands in the limit's sentence. */
+static void describe_own_answer(const struct policy *policy, const struct policy_limit *limit, FILE *out)
+{
+    const struct http_answer_rules *own = limit->answer, *common = &policy->answer;
+    bool told = (own->headers & ~HTTP_RETRY_AFTER) != 0, told_else = (common->headers & ~HTTP_RETRY_AFTER) != 0;
+    if (limit->action != POLICY_REFUSE && limit->action != POLICY_DELAY)
+        return;
+    if (own->body != common->body)
+        fprintf(out, "  Its answer has %s.\n", bodies[own->body]);
+    if (told != told_else || (told && own->reveal != common->reveal))
+        describe_fields(own, "  ", out);
 }
 
 static void describe_table(const struct policy *policy, FILE *out)
@@ -215,12 +234,19 @@ static void describe_key(const struct policy *policy, const struct policy_limit 
     }
 }
 
+static const char *unit_of(uint64_t count, bool by_cost)
+{
+    if (by_cost)
+        return count == 1 ? " unit" : " units";
+    return count == 1 ? " time" : " times";
+}
+
 /* `50 times in any 10 s` */
 static void describe_rate(const struct engine_limit *engine, bool by_cost, FILE *out)
 {
     char time[SPEECH_BYTES], interval[SPEECH_BYTES];
     const struct engine_spec *spec = &engine->spec;
-    const char *unit = by_cost ? " units" : spec->count == 1 ? " time" : " times";
+    const char *unit = unit_of(spec->count, by_cost);
     say_duration(spec->period_ns, time);
     if (spec->algorithm == ENGINE_SLIDING)
         fprintf(out, "%" PRIu64 "%s in any %s", spec->count, unit, time);
@@ -229,10 +255,10 @@ static void describe_rate(const struct engine_limit *engine, bool by_cost, FILE 
     else if (spec->algorithm == ENGINE_FIXED)
         fprintf(out, "%" PRIu64 "%s in each %s of the clock", spec->count, unit, time);
     else if (spec->algorithm == ENGINE_BUCKET)
-        fprintf(out, "%" PRIu64 "%s at once, and then %" PRIu64 " per %s", spec->burst,
-                spec->burst == 1 ? " time" : unit, spec->count, time);
+        fprintf(out, "%" PRIu64 "%s at once, and then %" PRIu64 " per %s", spec->burst, unit_of(spec->burst, by_cost),
+                spec->count, time);
     else
-        fprintf(out, "once each %s with a burst of %" PRIu64 " more",
+        fprintf(out, "%s each %s with a burst of %" PRIu64 " more", by_cost ? "1 unit" : "once",
                 say_interval(spec->period_ns, spec->count, interval), spec->burst);
 }
 
@@ -368,7 +394,9 @@ static void describe_hold(const struct policy_limit *limit, FILE *out)
     char time[SPEECH_BYTES];
     if (!limit->failures)
         return;
-    if (limit->hold_ns > 0)
+    if (limit->dry_run || limit->action == POLICY_MARK)
+        fputs("  What only unanswered ones stand in the way of passes.\n", out);
+    else if (limit->hold_ns > 0)
         fprintf(out, "  A request that only unanswered ones stand in the way of is held for up to %s.\n",
                 say_duration(limit->hold_ns, time));
     else
@@ -416,6 +444,7 @@ static void describe_limit(const struct policy *policy, const struct policy_limi
     if (overridden > 0)
         fprintf(out, "  %u named %s other limits.\n", overridden, overridden == 1 ? "key has" : "keys have");
     describe_doors(limit->doors, out);
+    describe_own_answer(policy, limit, out);
     if (limit->dry_run)
         fputs("  This is a dry run: it counts, logs and marks, and refuses nobody.\n", out);
 }

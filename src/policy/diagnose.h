@@ -16,6 +16,7 @@ struct place {
     const char *file;      /* lives as long as the arena */
     unsigned file_number;  /* 0: the policy; then the lists in the order they were read */
     unsigned line, column; /* from 1 */
+    bool told;             /* what stands here was refused as a whole: nothing more is told of it */
 };
 
 struct diagnosis {
@@ -42,7 +43,8 @@ const char *closest_name(struct drossel_text word, const char *const *names);
 /* The name of which the word may be a slip of the pen, one or two edits away, or NULL; what is no mistake, but hardly meant. */
 const char *slip_of(struct drossel_text word, const char *const *names);
 
-/* `word` made fit for a message: control bytes and what is too long are replaced; in the arena. */
+/* `word` made fit for a message: control bytes, what is no UTF-8 and what turns text around are escaped, what is too long is cut off;
+ * in the arena. */
 const char *quotable(struct policy_arena *arena, struct drossel_text word);
 
 #endif

@@ -120,17 +120,40 @@ static void place_of_offset(struct builder *builder, size_t offset)
     }
 }
 
-/* A tab among the blanks that a line begins with, which YAML takes for no indentation; libyaml speaks of a character only. */
-static bool is_indented_with_tab(const struct builder *builder)
+/* Where the line of the place begins; NULL if it does not. */
+static const char *line_start(const struct builder *builder)
 {
     const char *at = builder->bytes.data, *end = at + builder->bytes.size;
     for (unsigned line = 1; line < builder->place.line && at != NULL; line++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         at = newline == NULL ? NULL : newline + 1;
     }
+    return at;
+}
+
+/* A tab among the blanks that a line begins with, which YAML takes for no indentation; libyaml speaks of a character only. */
+static bool is_indented_with_tab(const struct builder *builder)
+{
+    const char *at = line_start(builder), *end = builder->bytes.data + builder->bytes.size;
     while (at != NULL && at < end && *at == ' ')
         at++;
     return at != NULL && at < end && *at == '\t';
+}
+
+/* Is it a text that YAML takes for something else: `::1`, `*.css`, `@x`, `${HOST}`?  By what stands at the place. */
+static bool lacks_quotes(const struct builder *builder)
+{
+    const char *at = line_start(builder), *end = builder->bytes.data + builder->bytes.size;
+    char before = ' ';
+    for (unsigned column = 1; at != NULL && at < end && column < builder->place.column;) {
+        before = *at++;
+        column += at == end || ((unsigned char)*at & 0xC0) != 0x80;
+    }
+    if (at == NULL || at >= end)
+        return false;
+    bool is_address = *at == ':' && end - at > 1 && at[1] == ':';
+    bool is_inside = *at == '{' && before != ' ' && before != '[' && before != ',' && before != '{';
+    return is_address || is_inside || *at == '@' || *at == '`' || *at == '%' || before == '*' || before == '&';
 }
 
 static void report_parser(struct builder *builder)
@@ -152,13 +175,14 @@ static void report_parser(struct builder *builder)
                  "YAML: a tab at the begin of the line; indent with spaces");
         return;
     }
+    const char *remedy = lacks_quotes(builder)
+                             ? "put text that begins with : * & ! @ % or ` or has { in it into quotes, as \"::1\""
+                             : "look for a missing colon, quote, bracket or indentation";
     if (parser->context != NULL)
-        diagnose(builder->diagnoses, MISTAKE, &builder->place,
-                 "YAML: %s, %s that begins at line %zu; look for a missing colon, quote, bracket or indentation",
-                 problem, parser->context, parser->context_mark.line + 1);
+        diagnose(builder->diagnoses, MISTAKE, &builder->place, "YAML: %s, %s that begins at line %zu; %s", problem,
+                 parser->context, parser->context_mark.line + 1, remedy);
     else
-        diagnose(builder->diagnoses, MISTAKE, &builder->place,
-                 "YAML: %s; look for a missing colon, quote, bracket or indentation", problem);
+        diagnose(builder->diagnoses, MISTAKE, &builder->place, "YAML: %s; %s", problem, remedy);
 }
 
 /* The next event becomes the current one. */
@@ -198,6 +222,21 @@ static void refuse_tag(struct builder *builder, const yaml_char_t *tag)
 {
     if (tag != NULL)
         diagnose(builder->diagnoses, MISTAKE, &builder->place, "a YAML tag; leave it out, types are known here");
+}
+
+/* `!static` reads as a tag of nothing: then that is all there is to be told of it. */
+static void refuse_scalar_tag(struct builder *builder, struct node *node)
+{
+    const char *tag = (const char *)builder->event->data.scalar.tag;
+    struct policy_arena *arena = builder->diagnoses->arena;
+    if (tag == NULL || tag[0] != '!' || builder->event->data.scalar.length > 0) {
+        refuse_tag(builder, builder->event->data.scalar.tag);
+        return;
+    }
+    diagnose(builder->diagnoses, MISTAKE, &node->place, "\"%s\" is a YAML tag; write not %s, or put it into quotes",
+             quotable(arena, (struct drossel_text){ tag, strlen(tag) }),
+             quotable(arena, (struct drossel_text){ tag + 1, strlen(tag + 1) }));
+    node->place.told = true;
 }
 
 static struct node *build(struct builder *builder, unsigned depth);
@@ -257,10 +296,22 @@ static struct node *build_scalar(struct builder *builder)
     struct node *node = new_node(builder, NODE_SCALAR);
     if (node == NULL)
         return NULL;
-    refuse_tag(builder, builder->event->data.scalar.tag);
+    refuse_scalar_tag(builder, node);
     node->plain = builder->event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     node->text = arena_text(builder->diagnoses->arena, (const char *)builder->event->data.scalar.value,
                             builder->event->data.scalar.length);
+    return node;
+}
+
+/* Stands for the value that is not looked up: more is not told of it, but of all else. */
+static struct node *build_alias(struct builder *builder)
+{
+    struct node *node = new_node(builder, NODE_SCALAR);
+    if (node == NULL)
+        return NULL;
+    diagnose(builder->diagnoses, MISTAKE, &node->place, "a YAML alias; write the value here again");
+    node->place.told = true;
+    node->text = arena_text(builder->diagnoses->arena, "*", 1);
     return node;
 }
 
@@ -278,7 +329,7 @@ static struct node *build_list(struct builder *builder, unsigned depth)
         link = &item->next;
         list->count++;
     }
-    return list;
+    return builder->failed ? NULL : list;
 }
 
 static struct node *build_map(struct builder *builder, unsigned depth)
@@ -324,8 +375,7 @@ static struct node *build(struct builder *builder, unsigned depth)
     case YAML_MAPPING_START_EVENT:
         return build_map(builder, depth);
     case YAML_ALIAS_EVENT:
-        refuse(builder, "a YAML alias; write the value here again");
-        return NULL;
+        return build_alias(builder);
     default:
         refuse(builder, "no YAML value; write a map of keys");
         return NULL;
@@ -342,12 +392,10 @@ static struct node *build_document(struct builder *builder)
         return NULL;
     }
     struct node *root = advance(builder) ? build(builder, 1) : NULL;
-    if (root == NULL || builder->failed || !advance(builder) || !advance(builder))
-        return NULL;
-    if (builder->event->type != YAML_STREAM_END_EVENT) {
+    if (root == NULL || !advance(builder) || !advance(builder))
+        return root; /* what can be told of it is, though garbage follows */
+    if (builder->event->type != YAML_STREAM_END_EVENT)
         refuse(builder, "a second YAML document; write one policy in one file");
-        return NULL;
-    }
     return root;
 }
 

@@ -1,7 +1,7 @@
 /*
  * A YAML file as a tree in which every node knows its line and column.
  *
- * Plain YAML of one document: maps, lists, scalars.  Tags are mistakes; aliases and a second document end the reading.  A key that
+ * Plain YAML of one document: maps, lists, scalars.  Tags, aliases and a second document are mistakes; what hangs on them is not told.  A key that
  * stands twice in a map is a mistake, and the tree holds the first.  Bounds: bytes, depth and count of nodes.
  */
 #ifndef DROSSEL_POLICY_DOCUMENT_H

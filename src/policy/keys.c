@@ -31,23 +31,77 @@ static const char *after_dot(const char *word)
     return dot != NULL && dot[1] != '\0' ? dot + 1 : "NAME";
 }
 
-static void report_unknown(struct reading *reading, const struct node *key, const struct key_row *table)
+/* The names of a table, and which of them a map has no key of.  Counted once for a map, however many keys are misspelt. */
+struct vocabulary {
+    const char *all[KEYS_IN_A_TABLE_MAX], *missing[KEYS_IN_A_TABLE_MAX];
+};
+
+static void learn(struct vocabulary *words, const struct key_row *table, const struct node *map)
 {
-    const char *names[KEYS_IN_A_TABLE_MAX] = { NULL };
-    for (size_t i = 0; table[i].name != NULL && i + 1 < KEYS_IN_A_TABLE_MAX; i++)
-        names[i] = table[i].name;
+    size_t all = 0, missing = 0;
+    for (; table->name != NULL && all + 1 < KEYS_IN_A_TABLE_MAX; table++) {
+        words->all[all++] = table->name;
+        if (node_find(map, table->name) == NULL)
+            words->missing[missing++] = table->name;
+    }
+    words->all[all] = words->missing[missing] = NULL;
+}
+
+/* Takes the name out of those that are missing.  False: it is not among them. */
+static bool take_missing(struct vocabulary *words, const char *name)
+{
+    const char **at = words->missing;
+    while (*at != NULL && *at != name)
+        at++;
+    if (*at == NULL)
+        return false;
+    for (; *at != NULL; at++)
+        at[0] = at[1];
+    return true;
+}
+
+/*
+ * Tells of a key that the table has not, and goes on as if it stood there as it was meant, best of all as one that is missing
+ * (`ba` beside `by` is `ban`): what is wrong below it is told in the same run, and no other key is told to miss it.  A policy
+ * with a mistake is never used.
+ */
+static void mend_unknown(struct reading *reading, struct node *key, struct vocabulary *words)
+{
     const char *word = quotable(reading->arena, key->text);
     struct drossel_text head = key->text; /* of `Header.X-Key` what may be misspelt of `header.` */
     const char *dot = head.size == 0 ? NULL : memchr(head.data, '.', head.size);
     if (dot != NULL)
         head.size = (size_t)(dot - head.data) + 1;
-    const char *closest = closest_name(head, names);
-    if (closest != NULL && closest[strlen(closest) - 1] == '.')
-        mistake(reading, key, "unknown key \"%s\"; did you mean \"%s%s\"?", word, closest, after_dot(word));
-    else if (closest != NULL)
-        mistake(reading, key, "unknown key \"%s\"; did you mean \"%s\"?", word, closest);
-    else
-        mistake(reading, key, "unknown key \"%s\"; known here are %s", word, list_names(reading->arena, names));
+    const char *meant = closest_name(head, words->missing);
+    if (meant == NULL)
+        meant = closest_name(head, words->all);
+    if (meant == NULL) {
+        mistake(reading, key, "unknown key \"%s\"; known here are %s", word, list_names(reading->arena, words->all));
+        return;
+    }
+    bool open = meant[strlen(meant) - 1] == '.', missing = open || take_missing(words, meant);
+    if (open)
+        meant = arena_format(reading->arena, "%s%s", meant, after_dot(word));
+    mistake(reading, key, "unknown key \"%s\"; did you mean \"%s\"?", word, meant);
+    if (missing)
+        key->text = (struct drossel_text){ meant, strlen(meant) };
+}
+
+static void mend_keys(struct reading *reading, const struct node *map, const struct key_row *table)
+{
+    struct vocabulary words;
+    bool learnt = false;
+    for (struct node *key = map->first; key != NULL; key = key->next) {
+        const struct key_row *row = table;
+        while (row->name != NULL && !row_takes(row, key->text))
+            row++;
+        if (row->name != NULL)
+            continue;
+        if (!learnt)
+            learn(&words, table, map);
+        learnt = true;
+        mend_unknown(reading, key, &words);
+    }
 }
 
 static void read_row(struct reading *reading, const struct node *map, const struct key_row *row, void *into)
@@ -65,13 +119,7 @@ bool read_keys(struct reading *reading, const struct node *map, const struct key
         mistake(reading, map, "%s; write a map of keys", node_kind_name(map));
         return false;
     }
-    for (const struct node *key = map->first; key != NULL; key = key->next) {
-        const struct key_row *row = table;
-        while (row->name != NULL && !row_takes(row, key->text))
-            row++;
-        if (row->name == NULL)
-            report_unknown(reading, key, table);
-    }
+    mend_keys(reading, map, table);
     for (const struct key_row *row = table; row->name != NULL; row++)
         read_row(reading, map, row, into);
     return true;

@@ -291,8 +291,13 @@ static void prepare(struct reading *reading, const struct node *key, struct limi
     draft->spec.block_max_ns = 0;
     draft->spec.forgive_ns = 24 * NS_PER_HOUR;
     draft->spec.undelayed = UINT64_MAX;
+}
+
+/* Where each key of the limit stands, misspelt ones too. */
+static void place_keys(const struct node *map, struct limit_draft *draft)
+{
     for (unsigned i = 0; i < LIMIT_KEYS; i++) {
-        const struct node *at = node_find(key->value, limit_rows[i].name);
+        const struct node *at = node_find(map, limit_rows[i].name);
         draft->at[i] = at == NULL ? NULL : at->value;
     }
 }
@@ -314,6 +319,7 @@ static void read_limit(struct reading *reading, const struct node *key, struct l
         draft->broken = true;
         return;
     }
+    place_keys(key->value, draft);
     if (draft->at[KEY_BY] == NULL)
         mistake(reading, key, "limit \"%s\" has no `by`; write whom it counts, as by: address",
                 quotable(reading->arena, key->text));

@@ -49,6 +49,17 @@ const char *path_beside_policy(struct reading *reading, struct drossel_text name
     return arena_format(reading->arena, "%.*s%.*s", (int)directory.size, directory.data, (int)name.size, name.data);
 }
 
+/* A file that is read again keeps its number. */
+static unsigned number_of_file(struct reading *reading, const char *path)
+{
+    const char *const *known = reading->files.items;
+    for (size_t i = 0; i < reading->files.count; i++)
+        if (strcmp(known[i], path) == 0)
+            return (unsigned)i + 1;
+    *(const char **)arena_push(reading->arena, &reading->files, sizeof(path)) = path;
+    return (unsigned)reading->files.count;
+}
+
 bool read_list_file(struct reading *reading, struct drossel_text name, const char **why,
                     void (*read)(struct reading *reading, const struct node *line, void *into), void *into)
 {
@@ -56,7 +67,7 @@ bool read_list_file(struct reading *reading, struct drossel_text name, const cha
     struct drossel_text rest;
     if (!document_read(reading->arena, path, &rest, why))
         return false;
-    struct place place = { .file = path, .file_number = ++reading->file_count };
+    struct place place = { .file = path, .file_number = number_of_file(reading, path) };
     while (rest.size > 0) {
         struct drossel_text line = next_line(&rest), entry = entry_of(line);
         place.line++;

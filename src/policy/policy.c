@@ -98,9 +98,9 @@ static void read_root(struct reading *reading)
         mistake(reading, root, "%s; begin with `version: 1`", node_kind_name(root));
         return;
     }
+    read_keys(reading, root, file_rows, reading->policy);
     if (node_find(root, "version") == NULL)
         mistake(reading, root, "no `version`; begin with `version: 1`");
-    read_keys(reading, root, file_rows, reading->policy);
     check_sections(reading);
     check_classes(reading);
     check_limits(reading);

@@ -72,7 +72,7 @@ struct reading {
     struct policy *policy;
     const struct node *root;
     struct drossel_text directory; /* of the policy, with its `/`; empty for the current one */
-    unsigned file_count;
+    struct arena_list files; /* const char *: the list files read, by number from 1 */
     struct class *classes;
     uint32_t class_count;
     struct words class_lookup;                    /* by name */
@@ -108,7 +108,8 @@ struct key_row {
     void (*read)(struct reading *reading, const struct node *key, void *into);
 };
 
-/* Reads the map by the table, in the table's order; says which keys it does not know.  False if it is no map. */
+/* Reads the map by the table, in the table's order.  Says which keys it does not know; a misspelt one is read, and stands in the map
+ * from then on, as what it was meant to be.  False if it is no map. */
 bool read_keys(struct reading *reading, const struct node *map, const struct key_row *table, void *into);
 
 /* Calls `read` for the value, or for each item of it if it is a list; an empty list is a mistake. */

@@ -243,7 +243,7 @@ static inline __attribute__((always_inline)) void read_pairs(struct drossel_text
 {
     const char *at = body.data, *end = at + body.size;
     const uint32_t letters = search->sources->form_letters;
-    for (; at < end; at += at < end) { /* and over the separator */
+    for (; at < end; at += at < end) {                  /* and over the separator */
         if (likely((letters >> (*at & 31) & 1) == 0)) { /* most names differ from the wanted ones there already */
             at = value_end(body.data, at, end, semicolons);
             continue;

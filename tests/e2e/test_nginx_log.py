@@ -1,4 +1,5 @@
 """The error log: one line for each verdict worth knowing, masked, escaped, and never too many."""
+import http.client
 import re
 import time
 
@@ -51,6 +52,27 @@ def test_each_verdict_has_its_word_and_level(nginx, keys, level, word):
         assert "drop" in keys
     line, = verdicts(server, 1)
     assert (line[0], line[1], line[2], line[3]) == (level, word, "page", "127.0.0.1")
+
+
+@pytest.mark.parametrize("keys, requests, peak", [
+    ("allow: [9 per 1h, 2 per 2h]", 3, "2/2"),
+    ("allow: [9 per 1h, 2 per 2h], action: mark", 3, "2/2"),
+    ("allow: [9 per 1h, 2 per 2h], dry_run: true", 3, "2/2"),
+    ("allow: [1 per 1s, 3 per 1h], action: challenge, overrides: { 127.0.0.1: [5 per 1h, 4 per 2h] }", 5, "4/4"),
+    ("allow: 7 per 1h, dry_run: true, overrides: { 127.0.0.1: 2 per 1h }", 3, "2/2"),
+    ("allow: 60 per 1h, algorithm: leaky, burst: 2", 4, "3/3"),
+    ("allow: 60 per 1h, algorithm: bucket, burst: 2, action: drop", 3, "2/2"),
+    ("allow: 2 per 1h, cost: 2", 2, "2/2"),
+])
+def test_the_peak_is_told_of_the_rate_that_decided(nginx, keys, requests, peak):
+    server = nginx(f"limits: {{ page: {{ by: address, {keys} }} }}\n", http="drossel_log_level warn;")
+    for _ in range(requests):
+        try:
+            server.fetch("/file.txt")
+        except http.client.RemoteDisconnected:
+            pass
+    lines = server.lines(" limit=page ")
+    assert len(lines) == 1 and f" peak={peak} " in lines[0]
 
 
 def test_a_delay_is_told_with_its_length(nginx):

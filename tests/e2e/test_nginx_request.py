@@ -177,6 +177,26 @@ def test_variables_say_what_was_decided(nginx):
     assert words[:3] == ["429 REFUSED", "page", "0"] and 3590 < float(words[3]) <= 3600 and words[4] == "0.000"
 
 
+def test_variables_work_in_maps_and_for_nginxs_own_limits(nginx):
+    server = nginx("limits: { page: { by: address, allow: 2 per 1h } }\n", http="""
+        map $drossel_verdict $kept { default "<$drossel_verdict>"; }
+        map $drossel_verdict $asked_anew { volatile; default "<$drossel_verdict>"; }
+        map $drossel_verdict $loud { default 1; PASSED 0; "" 0; }
+        limit_req_zone $drossel_client zone=client:1m rate=1r/m;
+        log_format maps '$status $kept $asked_anew $uri';
+        access_log FOLDER/loud.log maps if=$loud;
+        access_log FOLDER/maps.log maps;
+        access_log FOLDER/access.log verdicts;""", server="""
+        location /if { if ($kept = "x") { return 500; } if ($asked_anew = "x") { return 500; } try_files /file.txt =404; }
+        location /own { limit_req zone=client; limit_req_status 418; try_files /file.txt =404; }""")
+    assert [server.fetch(path).status for path in ["/own", "/own", "/if", "/file.txt"]] == [200, 418, 429, 429]
+    server.access_log(4)
+    maps, loud = ((server.folder / name).read_text().splitlines() for name in ["maps.log", "loud.log"])
+    assert maps == ["200 <PASSED> <PASSED> /file.txt", "418 <PASSED> <PASSED> /own",
+                    "429 <> <REFUSED> /if", "429 <REFUSED> <REFUSED> /file.txt"]
+    assert loud == maps[2:]
+
+
 def test_eight_clients_over_two_workers_get_exactly_the_limit(nginx):
     server = nginx("limits: { page: { by: address, allow: 200 per 1h } }\n", workers=2)
     statuses = []

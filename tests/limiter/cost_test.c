@@ -149,6 +149,41 @@ static void decisions_do_not_depend_on_how_many_limits_match(void **state)
     }
 }
 
+/* `order` tells how the waits of twelve limits lie in the file. */
+static void assert_longest_is_told(const unsigned order[12])
+{
+    char policy[2000], longest[16];
+    size_t size = (size_t)sprintf(policy, "limits:\n  free: { by: address, allow: 9 per 1h }\n");
+    for (unsigned i = 0; i < 12; i++)
+        size += (size_t)sprintf(policy + size, "  l%u: { by: address, allow: 1 per %um }\n", i, order[i]);
+    struct drossel *limiter = open_policy(policy);
+    assert_int_equal(get(limiter, 0).verdict, DROSSEL_ALLOW);
+    struct drossel_decision decision = get(limiter, 1);
+    unsigned told = 0, long_ones = 0;
+    assert_int_equal(decision.verdict, DROSSEL_REFUSE);
+    assert_int_equal(decision.wait_ns, (12 * 60 - 1) * SECOND);
+    assert_int_equal(decision.quota_count, DROSSEL_QUOTAS);
+    snprintf(longest, sizeof longest, "%s", decision.limit_name);
+    for (unsigned i = 0; i < DROSSEL_QUOTAS; i++) {
+        assert_true(decision.quota[i].violated);
+        told += strcmp(decision.quota[i].name, longest) == 0 && decision.quota[i].more_ns == decision.wait_ns;
+        long_ones += decision.quota[i].window_ns > (12 - DROSSEL_QUOTAS) * 60 * SECOND;
+    }
+    assert_int_equal(told, 1);
+    assert_int_equal(long_ones, DROSSEL_QUOTAS);
+    drossel_close(limiter);
+}
+
+static void of_many_limits_that_refuse_the_longest_waits_are_told(void **state)
+{
+    static const unsigned orders[][12] = { { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 },
+                                           { 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1 },
+                                           { 3, 12, 1, 7, 5, 10, 2, 11, 4, 9, 8, 6 } };
+    (void)state;
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)
+        assert_longest_is_told(orders[i]);
+}
+
 static void a_batch_decides_as_one_by_one_where_many_limits_match(void **state)
 {
     (void)state;
@@ -177,6 +212,7 @@ int main(void)
         cmocka_unit_test(every_one_of_several_rates_holds),
         cmocka_unit_test(a_limit_applies_only_at_its_doors),
         cmocka_unit_test(decisions_do_not_depend_on_how_many_limits_match),
+        cmocka_unit_test(of_many_limits_that_refuse_the_longest_waits_are_told),
         cmocka_unit_test(a_batch_decides_as_one_by_one_where_many_limits_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,6 +85,21 @@ static const struct {
     { "{ a: { by: site, allow: 20 failures per 1h, action: challenge, challenge_to: /verify, cost: 2 } }",
       "may spend on failures 20 units in any 1 h by everybody together; whatever comes after that is sent to "
       "/verify.\n" },
+    { "{ a: { by: account, allow: 5 failures per 15m, dry_run: true } }",
+      "  What only unanswered ones stand in the way of passes.\n  This is a dry run" },
+    { "{ a: { by: account, allow: 5 failures per 15m, action: mark } }",
+      "  What only unanswered ones stand in the way of passes.\n" },
+    { "{ a: { by: address, allow: 1 per 1m, cost: { login: 2 } } }", "may spend 1 unit in any 1 min by one address;" },
+    { "{ a: { by: address, allow: 5 per 1m, algorithm: bucket, burst: 1, cost: { login: 0 } } }",
+      "may spend 1 unit at once, and then 5 per 1 min by one address;" },
+    { "{ a: { by: address, allow: 5 per 1m, algorithm: leaky, burst: 4, cost: { login: 2 } } }",
+      "may spend 1 unit each 12 s with a burst of 4 more by one address; what goes beyond gets a 429" },
+    { "{ a: { by: address, allow: 5 per 1m, answer: { body: html, reveal: everyone } } }",
+      "  Its answer has HTML.\n  RateLimit fields are shown to everyone.\n" },
+    { "{ a: { by: address, allow: 5 per 1m, answer: { headers: [retry-after] } } }",
+      "with Retry-After.\n  No RateLimit fields are shown.\n" },
+    { "{ a: { by: address, allow: 5 per 1m, answer: { status: 503 }, only: nginx } }",
+      "  It applies at nginx only.\n" },
     { "{ a: { by: account, allow: 50 per 1m } }",
       "The account is taken from the form field mail, else from the JSON value user.mail.\n" },
     { "{ a: { by: account, allow: 50 per 1m } }",
@@ -111,8 +126,21 @@ static void sentences_say_what_the_policy_does(void **state)
     }
 }
 
+static void the_proxy_protocol_is_believed_from_trusted_senders_only(void **state)
+{
+    (void)state;
+    struct policy *policy =
+        open_good("version: 1\nclient: { trusted: [10.0.0.0/8, unix], address_from: proxy_protocol }\n");
+    char *text = described(policy);
+    assert_non_null(strstr(text, "The client's address is taken from the PROXY protocol if the connection comes from "
+                                 "10.0.0.0/8 or unix.\n"));
+    free(text);
+    policy_close(policy);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(sentences_say_what_the_policy_does) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(sentences_say_what_the_policy_does),
+                                        cmocka_unit_test(the_proxy_protocol_is_believed_from_trusted_senders_only) };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

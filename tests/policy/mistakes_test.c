@@ -126,7 +126,8 @@ static const struct mistake_case section_cases[] = {
       "p.yaml:2:38: \"42\"; write a whole number from 100 to 599\n"
       "p.yaml:2:43: \"X Y\" is no header's name; write one, as X-Drossel-Outcome\n"
       "p.yaml:2:43: a header besides `status`; an outcome is told by one of them, leave one out\n"
-      "p.yaml:2:61: unknown key \"sucess\"; did you mean \"success\"?\n" },
+      "p.yaml:2:61: unknown key \"sucess\"; did you mean \"success\"?\n"
+      "p.yaml:2:69: an empty map; write { status: [401, 403] } or { header.NAME: VALUE }\n" },
     { "an answer that is both",
       HEAD "outcomes:\n  success: { status: [200, 401] }\n  failure: { status: [401, 403] }\n",
       "p.yaml:3:28: status 401 is a failure, too, by line 4; an answer is one of the two, leave it out here or "
@@ -199,7 +200,7 @@ static const struct mistake_case class_cases[] = {
     { "header", CLASS("header.X/Y: present"),
       "p.yaml:2:17: \"X/Y\" is no header's name; write one, as header.X-Api-Key\n" },
     { "control character", CLASS("path: \"/a\\0\""),
-      "p.yaml:2:23: \"/a?\" has control characters in it; write a path, as /login without them\n" },
+      "p.yaml:2:23: \"/a\\x00\" has control characters in it; write a path, as /login without them\n" },
     { "defined twice", HEAD "classes:\n  c: { path: /a }\n  c: { path: /b }\n",
       "p.yaml:4:3: \"c\" stands here twice, first at line 3; leave one out\n" },
 };
@@ -362,7 +363,7 @@ static const struct mistake_case limit_cases[] = {
            "  e: { by: address, allow: 5 per 15m, action: challenge, challenge_to: javascript:x }\n",
       "p.yaml:3:72: \"verify\" is no place" PLACE "p.yaml:4:72: \"/a b\" is no place" PLACE
       "p.yaml:5:72: \"https:///x\" is no place" PLACE
-      "p.yaml:6:72: \"/a??Set-Cookie:x\" has control characters in it; write where a challenged client is sent, as "
+      "p.yaml:6:72: \"/a\\r\\nSet-Cookie:x\" has control characters in it; write where a challenged client is sent, as "
       "/verify without them\n"
       "p.yaml:7:72: \"javascript:x\" is no place" PLACE },
     { "overrides", ONE("overrides: { 10.0.0.1/8: unlimited, 10.0.0.2: much, 10.0.0.3: [unlimited, 1 per 1s] }"),

@@ -211,6 +211,24 @@ static const struct warning_case class_cases[] = {
     { "dot behind the host", CLASS("host: a.example."),
       "p.yaml:2:23: warning: no request can be in class \"c\" by it: \"a.example.\" has a dot at its end, which is cut "
       "off before; write it as requests have it\n" NEVER },
+    { "a wildcard as host", CLASS("host: \"*.a.example\""),
+      "p.yaml:2:23: warning: no request can be in class \"c\" by it: \"*.a.example\" has a * in it, which stands for "
+      "itself, and no host has one; write it as requests have it\n" NEVER },
+    { "a wildcard in a path", CLASS("path_begins: \"/api/*\""),
+      "p.yaml:2:30: warning: the * in \"/api/*\" of class \"c\" stands for itself and no other text; write path_begins "
+      "or path_ends without it, or a pattern as path_matches\n" },
+    { "no wildcard", CLASS("path: \"*\""), NULL },
+    { "a star in a pattern", CLASS("path_matches: \"^/a.*b\""), NULL },
+    { "a path that ends in dots", CLASS("path: [/a/.., /a/., /a/b..]"),
+      "p.yaml:2:24: warning: no request can be in class \"c\" by it: \"/a/..\" ends in /. or /.., which are resolved "
+      "before; write it as requests have it\n"
+      "p.yaml:2:31: warning: no request can be in class \"c\" by it: \"/a/.\" ends in /. or /.., which are resolved "
+      "before; write it as requests have it\n" },
+    { "a wildcard among exempt paths",
+      HEAD "exempt: { paths: [\"/hooks/*\"] }\nlimits: { a: { by: address, allow: 1 per 1s } }\n",
+      "p.yaml:2:19: warning: the * in \"/hooks/*\" stands for itself and no other text; leave it out, an entry is a "
+      "path's "
+      "begin\n" },
     { "upper host", CLASS("host: Shop.Example"), NULL },
     { "path against its begin", CLASS("path: /a, path_begins: /b"),
       "p.yaml:2:12: warning: no request can be in class \"c\": its conditions contradict each other; leave one out, or "
@@ -254,7 +272,11 @@ static const struct warning_case section_cases[] = {
       "p.yaml:2:25: warning: `address_from` without `trusted`: the header is never read, as anybody could send it; "
       "list your "
       "proxies in `trusted`\n" },
-    { "the PROXY protocol needs no list", HEAD "client: { address_from: proxy_protocol }\n" LIMIT, NULL },
+    { "the PROXY protocol of anybody", HEAD "client: { address_from: proxy_protocol }\n" LIMIT,
+      "p.yaml:2:25: warning: `address_from` without `trusted`: the PROXY protocol is never believed, as anybody could "
+      "send it; list your proxies in `trusted`\n" },
+    { "the PROXY protocol of a balancer", HEAD "client: { address_from: proxy_protocol, trusted: 10.0.0.5 }\n" LIMIT,
+      NULL },
     { "proxies without a header", HEAD "client: { trusted: 127.0.0.1 }\n" LIMIT,
       "p.yaml:2:20: warning: `trusted` without `address_from`: all visitors behind such a proxy are counted as one, "
       "the proxy; name "
@@ -282,27 +304,39 @@ static const struct warning_case section_cases[] = {
     { "exempt method in lower case", HEAD "exempt: { methods: options }\n" LIMIT,
       "p.yaml:2:20: warning: no request is exempt by it: methods are in upper case, \"options\" is not; write it "
       "so\n" },
-    { "JSON", HEAD "answer: { json: '{}' }\n" LIMIT, NULL },
-    { "JSON", HEAD "answer: { json: '[]' }\n" LIMIT, NULL },
-    { "JSON", HEAD "answer: { json: '1' }\n" LIMIT, NULL },
-    { "JSON", HEAD "answer: { json: '-0.5e+3' }\n" LIMIT, NULL },
-    { "JSON", HEAD "answer: { json: 'null' }\n" LIMIT, NULL },
-    { "JSON", HEAD "answer: { json: '{\"wait\":${retry_after}, \"limit\" : \"${limit}\"}' }\n" LIMIT, NULL },
-    { "JSON", HEAD "answer: { json: ' [ true , false , [ ] , {\"a\":{\"b\":\"\\u00e4\\n\"}} ] ' }\n" LIMIT, NULL },
-    { "no JSON", HEAD "answer: { json: '{\"a\":' }\n" LIMIT, NO_JSON },
-    { "no JSON", HEAD "answer: { json: '{\"a\":1,}' }\n" LIMIT, NO_JSON },
-    { "no JSON", HEAD "answer: { json: '[1 2]' }\n" LIMIT, NO_JSON },
-    { "no JSON", HEAD "answer: { json: '{a:1}' }\n" LIMIT, NO_JSON },
-    { "no JSON", HEAD "answer: { json: '01' }\n" LIMIT, NO_JSON },
-    { "no JSON", HEAD "answer: { json: '1.' }\n" LIMIT, NO_JSON },
-    { "no JSON", HEAD "answer: { json: '\"\\x\"' }\n" LIMIT, NO_JSON },
-    { "no JSON", HEAD "answer: { json: '\"\\u12g4\"' }\n" LIMIT, NO_JSON },
-    { "no JSON", HEAD "answer: { json: '{\"limit\":${limit}}' }\n" LIMIT, NO_JSON },
-    { "no JSON", HEAD "answer: { json: '{} {}' }\n" LIMIT, NO_JSON },
-    { "no JSON", HEAD "answer: { json: '''a''' }\n" LIMIT, NO_JSON },
-    { "no JSON", HEAD "answer: { json: 'tru' }\n" LIMIT, NO_JSON },
-    { "no JSON", HEAD "answer: { json: '[' }\n" LIMIT, NO_JSON },
-    { "no JSON", HEAD "answer: { json: '-' }\n" LIMIT, NO_JSON },
+    { "JSON", HEAD "answer: { json: '{}', body: json }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: '[]', body: json }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: '1', body: json }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: '-0.5e+3', body: json }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: 'null', body: json }\n" LIMIT, NULL },
+    { "JSON", HEAD "answer: { json: '{\"wait\":${retry_after}, \"limit\" : \"${limit}\"}', body: json }\n" LIMIT,
+      NULL },
+    { "JSON", HEAD "answer: { json: ' [ true , false , [ ] , {\"a\":{\"b\":\"\\u00e4\\n\"}} ] ', body: json }\n" LIMIT,
+      NULL },
+    { "no JSON", HEAD "answer: { json: '{\"a\":', body: json }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '{\"a\":1,}', body: json }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '[1 2]', body: json }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '{a:1}', body: json }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '01', body: json }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '1.', body: json }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '\"\\x\"', body: json }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '\"\\u12g4\"', body: json }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '{\"limit\":${limit}}', body: json }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '{} {}', body: json }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '''a''', body: json }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: 'tru', body: json }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '[', body: json }\n" LIMIT, NO_JSON },
+    { "no JSON", HEAD "answer: { json: '-', body: json }\n" LIMIT, NO_JSON },
+    { "JSON that is never sent", HEAD "answer: { json: '{}' }\n" LIMIT,
+      "p.yaml:2:17: warning: `json` counts for nothing, as no `body: json` goes with it; write that, too, or leave it "
+      "out\n" },
+    { "JSON for a limit that sends another",
+      HEAD
+      "limits: { a: { by: address, allow: 1 per 1s, answer: { json: '{}', body: text } } }\nanswer: { body: json }\n",
+      "p.yaml:2:62: warning: `json` counts for nothing, as no `body: json` goes with it; write that, too, or leave it "
+      "out\n" },
+    { "JSON that a limit sends",
+      HEAD "answer: { json: '{}' }\nlimits: { a: { by: address, allow: 1 per 1s, answer: { body: json } } }\n", NULL },
     { "two drafts", HEAD "answer: { headers: [ratelimit, ratelimit-draft7] }\n" LIMIT,
       "p.yaml:2:32: warning: ratelimit-draft7 besides another draft: both write RateLimit fields, which no client can "
       "read then; "
