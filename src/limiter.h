@@ -54,17 +54,17 @@ bool limiter_pass(const struct limiter_memory *memory, struct limiter_passing *r
 
 /* The same of a login (limiter_login.c), under a policy whose only limit counts failures by account, or account and address.  Is it one? */
 bool limiter_passes_logins(const struct limiter *limiter);
+/* First its key, which then comes from memory while the door does what else it has to: of this client, the peer, and the one account that the request
+ * names.  False: the account has no name that counts. */
+bool limiter_find_login(const struct limiter_memory *memory, const struct drossel_address *client, const struct drossel_text *account,
+                        struct table_key *key);
 struct limiter_passing_login {
-    const struct drossel_address *client;    /* the peer */
-    const struct drossel_text *account;      /* the one that the request names */
-    struct table_key key;        /* limiter_find_login's */
-    uint64_t now_ns;             /* from here on: limiter_pass_login's */
+    struct table_key key;
+    uint64_t now_ns;
     const char *limit_name;      /* result: the limit, */
     uint64_t remaining;          /* result: and how many are left */
     struct drossel_ticket *ticket;       /* the caller's, with room for one charge and count 0; result: not listed */
 };
-/* First its key, which then comes from memory while the door does what else it has to.  False: the account has no name that counts. */
-bool limiter_find_login(const struct limiter_memory *memory, struct limiter_passing_login *login);
 bool limiter_pass_login(const struct limiter_memory *memory, struct limiter_passing_login *login);
 
 /* Must the door read the request's body first, because a matching limit counts an account that may stand there? */

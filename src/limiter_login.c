@@ -154,9 +154,10 @@ bool limiter_passes_logins(const struct limiter *limiter)
     return limiter->login.rate != NULL && limiter->peer_is_client;
 }
 
-bool limiter_find_login(const struct limiter_memory *memory, struct limiter_passing_login *login)
+bool limiter_find_login(const struct limiter_memory *memory, const struct drossel_address *client,
+                        const struct drossel_text *account, struct table_key *key)
 {
-    return find_key(&memory->login, login->client, login->account, &login->key);
+    return find_key(&memory->login, client, account, key);
 }
 
 own_way bool limiter_pass_login(const struct limiter_memory *memory, struct limiter_passing_login *login)

@@ -158,13 +158,17 @@ typedef struct {
     uint64_t                      remaining;
     uint64_t                      wait_ns;
     uint64_t                      delay_ns;
-    ngx_http_drossel_open_t      *open;       /* NULL: nothing to settle */
     ngx_http_drossel_pending_t   *pending;    /* NULL: decided at once, or yet to be */
     ngx_http_drossel_late_t      *late;       /* NULL: answered at once, or not by us */
+
+    /* what an answer needs: for a login the rest of it comes right behind */
+
+    ngx_http_drossel_open_t      *open;       /* NULL: nothing to settle */
     struct drossel_address        client;
     u_char                        word;       /* ngx_http_drossel_word_e */
     u_char                        dry_run;    /* nobody was bothered */
     u_char                        waiting;    /* not decided yet */
+    u_char                        expected;   /* not looked at, but a login's key is known */
     u_char                        guarded;    /* the pool ends what it leaves open */
 } ngx_http_drossel_ctx_t;
 
@@ -203,10 +207,12 @@ ngx_int_t ngx_http_drossel_guard(ngx_http_request_t *r,
 void ngx_http_drossel_guard_by(ngx_http_request_t *r, ngx_http_drossel_ctx_t *ctx,
     ngx_pool_cleanup_t *cln);
 
-/* Lets a login pass, and keeps its charge, or does the next, with a context at the
- * anchor; returns what a phase handler is to return. */
+/* Makes the context of what looks like a login, to be let pass. */
+ngx_int_t ngx_http_drossel_expect(ngx_http_request_t *r);
+/* Lets it pass, and keeps its charge, or does the next; returns what a phase handler is
+ * to return. */
 ngx_int_t ngx_http_drossel_login(ngx_http_request_t *r,
-    ngx_http_drossel_main_conf_t *mcf, ngx_http_variable_value_t *anchor);
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx);
 /* Judges a request that is looked at for the first time. */
 ngx_int_t ngx_http_drossel_first(ngx_http_request_t *r,
     ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_ctx_t *ctx);

@@ -6,6 +6,10 @@
  * The account is looked for where the body lies; nginx reads it when the application
  * is asked, as it would without us.  No decision is written.  Whatever is not as
  * expected is judged, with nothing changed.
+ *
+ * It is done in two steps, because the key's line of memory takes as long to come as
+ * half of all the rest: the key is found, and its line asked for, before nginx looks for
+ * the request's location, and charged after that.
  */
 
 
@@ -16,8 +20,9 @@
  * side. */
 
 typedef struct {
-    ngx_http_drossel_ctx_t    ctx;
+    struct table_key          key;
     ngx_pool_cleanup_t        cleanup;
+    ngx_http_drossel_ctx_t    ctx;
     ngx_http_drossel_open_t   open;       /* ends behind its first charge */
 } ngx_http_drossel_login_t;
 
@@ -26,51 +31,117 @@ static ngx_uint_t ngx_http_drossel_peek(ngx_http_request_t *r, size_t cap,
     struct body *body);
 static ngx_uint_t ngx_http_drossel_type(const ngx_http_request_t *r,
     uint64_t heeded, struct drossel_text *type);
-static ngx_int_t ngx_http_drossel_charge(ngx_http_request_t *r,
-    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_login_t *left,
+static ngx_int_t ngx_http_drossel_expect_of(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_variable_value_t *anchor,
     const struct drossel_text *account);
+static ngx_uint_t ngx_http_drossel_is_as_expected(ngx_http_request_t *r,
+    const ngx_http_drossel_ctx_t *ctx);
+static ngx_uint_t ngx_http_drossel_charge(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_drossel_login_t *login);
+
+
+/* A handler of the server's rewrite phase: the real client is known by then. */
+
+own_way ngx_int_t
+ngx_http_drossel_expect(ngx_http_request_t *r)
+{
+    struct body                    body;
+    struct body_found              found;
+    struct drossel_text            type;
+    ngx_http_variable_value_t     *anchor;
+    ngx_http_drossel_main_conf_t  *mcf;
+
+    mcf = ngx_http_get_module_main_conf(r, ngx_http_drossel_module);
+    anchor = &r->variables[mcf->anchor];
+
+    if (unlikely(r != r->main || anchor->valid
+                 || !ngx_http_drossel_peek(r, mcf->body_cap, &body)
+                 || !ngx_http_drossel_type(r, mcf->heeded, &type)))
+    {
+        return NGX_DECLINED;
+    }
+
+    body.content_types = &type;
+    body.content_type_count = type.size != 0;
+    body.content_encoding.size = 0;
+
+    ngx_http_drossel_find_in_body(mcf, &body, &found);
+
+    if (unlikely(found.count != 1 || found.malformed || found.too_many)) {
+        return NGX_DECLINED;
+    }
+
+    return ngx_http_drossel_expect_of(r, mcf, anchor, &found.value[0].text);
+}
+
+
+static ngx_inline ngx_int_t
+ngx_http_drossel_expect_of(ngx_http_request_t *r,
+    ngx_http_drossel_main_conf_t *mcf, ngx_http_variable_value_t *anchor,
+    const struct drossel_text *account)
+{
+    ngx_http_drossel_login_t  *login;
+
+    login = ngx_palloc(r->pool,
+                       offsetof(ngx_http_drossel_login_t, open.ticket.charge)
+                       + sizeof(login->open.ticket.charge[0]));
+    if (login == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_memzero(&login->ctx, sizeof(ngx_http_drossel_ctx_t));
+    ngx_http_drossel_set_client(r, &login->ctx.client);
+
+    if (limiter_find_login(mcf->memory, &login->ctx.client, account,
+                           &login->key))
+    {
+        login->ctx.expected = 1;
+
+        anchor->data = (void *) &login->ctx;
+        anchor->valid = 1;
+    }
+
+    return NGX_DECLINED;
+}
 
 
 own_way kept_apart ngx_int_t
 ngx_http_drossel_login(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
-    ngx_http_variable_value_t *anchor)
+    ngx_http_drossel_ctx_t *ctx)
 {
-    struct body                body;
-    struct body_found          found;
-    struct drossel_text        type;
-    ngx_http_drossel_login_t  *left;
+    ngx_http_drossel_login_t     *login;
+    ngx_http_drossel_loc_conf_t  *lcf;
 
-    left = ngx_palloc(r->pool,
-                      offsetof(ngx_http_drossel_login_t, open.ticket.charge)
-                      + sizeof(left->open.ticket.charge[0]));
-    if (left == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_drossel_module);
 
-    ngx_memzero(&left->ctx, sizeof(ngx_http_drossel_ctx_t));
+    ctx->expected = 0;
 
-    anchor->data = (void *) &left->ctx;
-    anchor->valid = 1;
+    login = (void *) ((u_char *) ctx - offsetof(ngx_http_drossel_login_t, ctx));
 
-    if (likely(ngx_http_drossel_peek(r, mcf->body_cap, &body)
-               && ngx_http_drossel_type(r, mcf->heeded, &type)))
+    if (likely(lcf->judge && ngx_http_drossel_is_as_expected(r, ctx)
+               && ngx_http_drossel_charge(r, mcf, login)))
     {
-        body.content_types = &type;
-        body.content_type_count = type.size != 0;
-        body.content_encoding.size = 0;
-
-        ngx_http_drossel_find_in_body(mcf, &body, &found);
-
-        if (likely(found.count == 1 && !found.malformed && !found.too_many
-                   && ngx_http_drossel_charge(r, mcf, left,
-                                              &found.value[0].text)
-                      == NGX_OK))
-        {
-            return NGX_DECLINED;
-        }
+        return NGX_DECLINED;
     }
 
-    return ngx_http_drossel_first(r, mcf, &left->ctx);
+    return ngx_http_drossel_first(r, mcf, ctx);
+}
+
+
+/* The location may know other proxies, and "rewrite" may have made a query. */
+
+static ngx_inline ngx_uint_t
+ngx_http_drossel_is_as_expected(ngx_http_request_t *r,
+    const ngx_http_drossel_ctx_t *ctx)
+{
+    struct drossel_address  client;
+
+    ngx_memzero(&client, sizeof(struct drossel_address));
+    ngx_http_drossel_set_client(r, &client);
+
+    return r->args.len == 0
+           && ngx_memcmp(&client, &ctx->client, sizeof(struct drossel_address))
+              == 0;
 }
 
 
@@ -158,49 +229,41 @@ ngx_http_drossel_type(const ngx_http_request_t *r, uint64_t heeded,
 }
 
 
-/* The ticket lies where its answer will settle it.  NGX_DECLINED: nothing was done. */
+/* The ticket lies where its answer will settle it.  0: nothing was done. */
 
-static ngx_inline ngx_int_t
+static ngx_inline ngx_uint_t
 ngx_http_drossel_charge(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
-    ngx_http_drossel_login_t *left, const struct drossel_text *account)
+    ngx_http_drossel_login_t *login)
 {
     ngx_http_drossel_ctx_t        *ctx;
     ngx_http_drossel_open_t       *open;
-    struct limiter_passing_login   login;
+    struct limiter_passing_login   passing;
 
-    ctx = &left->ctx;
-    open = &left->open;
-
-    ngx_http_drossel_set_client(r, &ctx->client);
-
-    login.client = &ctx->client;
-    login.account = account;
-
-    if (!limiter_find_login(mcf->memory, &login)) {
-        return NGX_DECLINED;
-    }
+    ctx = &login->ctx;
+    open = &login->open;
 
     open->table = mcf->table;
     open->auth_status = 0;
     open->ticket.count = 0;
 
-    login.now_ns = table_now(mcf->table);
-    login.ticket = &open->ticket;
+    passing.key = login->key;
+    passing.now_ns = table_now(mcf->table);
+    passing.ticket = &open->ticket;
 
-    if (!limiter_pass_login(mcf->memory, &login)) {
-        return NGX_DECLINED;
+    if (!limiter_pass_login(mcf->memory, &passing)) {
+        return 0;
     }
 
     ctx->open = open;
-    ctx->limit = login.limit_name;
-    ctx->remaining = login.remaining;
+    ctx->limit = passing.limit_name;
+    ctx->remaining = passing.remaining;
     ctx->word = NGX_HTTP_DROSSEL_PASSED;
 
-    ngx_http_drossel_guard_by(r, ctx, &left->cleanup);
+    ngx_http_drossel_guard_by(r, ctx, &login->cleanup);
 
     if (unlikely(mcf->untimed-- == 0)) {
-        ngx_http_drossel_sample(mcf, login.now_ns);
+        ngx_http_drossel_sample(mcf, passing.now_ns);
     }
 
-    return NGX_OK;
+    return 1;
 }

@@ -481,6 +481,17 @@ ngx_http_drossel_init(ngx_conf_t *cf)
 
     *h = ngx_http_drossel_handler;
 
+    if (!mcf->logins) {
+        return NGX_OK;
+    }
+
+    h = ngx_array_push(&cmcf->phases[NGX_HTTP_SERVER_REWRITE_PHASE].handlers);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    *h = ngx_http_drossel_expect;
+
     return NGX_OK;
 }
 

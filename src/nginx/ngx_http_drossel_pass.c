@@ -89,7 +89,8 @@ ngx_http_drossel_get_ctx(ngx_http_request_t *r)
     anchor = &r->variables[mcf->anchor];
 
     if (likely(!anchor->escape)) {
-        return anchor->valid ? (void *) anchor->data : NULL;
+        ctx = anchor->valid ? (void *) anchor->data : NULL;
+        return ctx && !ctx->expected ? ctx : NULL;
     }
 
     ctx = ngx_pcalloc(r->pool, sizeof(ngx_http_drossel_ctx_t));
@@ -127,6 +128,13 @@ ngx_http_drossel_handler(ngx_http_request_t *r)
     anchor = &r->variables[mcf->anchor];
 
     if (unlikely(anchor->valid)) {
+
+        if (mcf->logins && !anchor->escape
+            && ((ngx_http_drossel_ctx_t *) anchor->data)->expected)
+        {
+            return ngx_http_drossel_login(r, mcf, (void *) anchor->data);
+        }
+
         return ngx_http_drossel_again(r, mcf, anchor);
     }
 
@@ -135,10 +143,6 @@ ngx_http_drossel_handler(ngx_http_request_t *r)
                && ngx_http_drossel_pass(r, mcf, anchor) == NGX_OK))
     {
         return NGX_DECLINED;
-    }
-
-    if (mcf->logins && lcf->judge) {
-        return ngx_http_drossel_login(r, mcf, anchor);
     }
 
     ctx = ngx_pcalloc(r->pool, sizeof(ngx_http_drossel_ctx_t));

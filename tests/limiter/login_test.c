@@ -134,11 +134,10 @@ static bool pass(struct trial *trial, const struct drossel_request *request, con
     *decision = *wanted;
     decision->ticket.count = 0;
     const struct drossel_address *client = request->address.family != 0 ? &request->address : &request->peer;
-    struct limiter_passing_login login = {
-        .client = client, .account = request->accounts, .now_ns = request->now_ns, .ticket = &decision->ticket
-    };
+    struct limiter_passing_login login = { .now_ns = request->now_ns, .ticket = &decision->ticket };
     struct limiter_memory *memory = limiter_memory_open(limiter);
-    bool passes = limiter_find_login(memory, &login) && limiter_pass_login(memory, &login);
+    bool passes =
+        limiter_find_login(memory, client, request->accounts, &login.key) && limiter_pass_login(memory, &login);
     limiter_memory_close(memory);
     if (!passes)
         return false;
