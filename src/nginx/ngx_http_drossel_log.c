@@ -30,6 +30,8 @@ static ngx_http_drossel_budget_t *ngx_http_drossel_budget(
     ngx_http_drossel_main_conf_t *mcf, const char *limit);
 static u_char *ngx_http_drossel_held(u_char *p,
     ngx_http_drossel_budget_t *budget);
+static struct drossel_decision ngx_http_drossel_told(
+    const struct drossel_decision *decision, const ngx_http_drossel_ctx_t *ctx);
 static ngx_uint_t ngx_http_drossel_level(
     const ngx_http_drossel_main_conf_t *mcf,
     const ngx_http_drossel_ctx_t *ctx);
@@ -96,14 +98,7 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
 
     *ngx_http_drossel_held(held, budget) = '\0';
 
-    told = *decision;
-
-    if (ctx->dry_run) {
-        told.limit = decision->dry_run_limit;
-        told.used = decision->dry_run_used;
-        told.capacity = decision->dry_run_capacity;
-    }
-
+    told = ngx_http_drossel_told(decision, ctx);
     size = limiter_key_format(mcf->limiter, request, &told, key, sizeof(key));
 
     p = ngx_http_drossel_seconds(wait, ctx->word == NGX_HTTP_DROSSEL_DELAYED
@@ -125,6 +120,26 @@ ngx_http_drossel_log(ngx_http_request_t *r, ngx_http_drossel_main_conf_t *mcf,
                   ctx->word == NGX_HTTP_DROSSEL_DELAYED ? "delay" : "wait",
                   wait, (size_t) (p - line), line,
                   ngx_http_drossel_why(decision), held);
+}
+
+
+/* Of a dry run, what it would have been. */
+
+static struct drossel_decision
+ngx_http_drossel_told(const struct drossel_decision *decision,
+    const ngx_http_drossel_ctx_t *ctx)
+{
+    struct drossel_decision  told;
+
+    told = *decision;
+
+    if (ctx->dry_run) {
+        told.limit = decision->dry_run_limit;
+        told.used = decision->dry_run_used;
+        told.capacity = decision->dry_run_capacity;
+    }
+
+    return told;
 }
 
 

@@ -7,8 +7,8 @@
  * is asked, as it would without us.  No decision is written.  Whatever is not as
  * expected is judged, with nothing changed.
  *
- * It is done in two steps, because the key's line of memory takes as long to come as
- * half of all the rest: the key is found, and its line asked for, before nginx looks for
+ * It is done in two steps, because the key's line of memory takes long to come, up to a
+ * fifth of what a login takes here in all: the key is found, and its line asked for, before nginx looks for
  * the request's location, and charged after that.
  */
 
